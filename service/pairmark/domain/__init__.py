@@ -1,0 +1,1 @@
+"""Documents, evidence, pairing and verdicts: pure, no framework, clock, randomness or network."""

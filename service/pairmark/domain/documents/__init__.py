@@ -1,0 +1,1 @@
+"""The documents: frozen, strict pydantic models, the source of truth of every format; schemas are generated from them."""

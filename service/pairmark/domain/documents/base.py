@@ -1,0 +1,130 @@
+"""What every document shares: strictness, the field types, and reading from bytes with file, line and pointer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+
+from pairmark.domain import strict_json
+from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.errors import Malformed, shown
+
+DocumentT = TypeVar("DocumentT", bound="Document")
+
+
+class Strict(BaseModel):
+    """Frozen; unknown keys refused; booleans are booleans, ids are strings, integers are integers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Document(Strict):
+    """A whole document: has a `schema` key and a digest over its bytes as written."""
+
+    title: ClassVar[str]
+
+
+def _is_time(text: str) -> str:
+    datetime.fromisoformat(text.replace("Z", "+00:00").replace("z", "+00:00"))
+    return text
+
+
+def _is_fraction_of_one(text: str) -> str:
+    if not 0 <= Fraction(text) <= 1:
+        raise ValueError("expected a fraction from 0 to 1")
+    return text
+
+
+# maxLength closes the gap between regex dialects that let `$` match before a final newline.
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$", min_length=71, max_length=71)]
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[str, StringConstraints(max_length=65_536, pattern=r"^[^\x00]*$")]
+Time = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+        r"([.][0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
+        max_length=35,
+    ),
+    AfterValidator(_is_time),
+    Field(json_schema_extra={"format": "date-time"}),
+]
+Count = Annotated[int, Field(ge=0, le=strict_json.MAX_SAFE_INTEGER)]
+Ordinal = Annotated[int, Field(ge=1, le=strict_json.MAX_SAFE_INTEGER)]
+SafeInteger = Annotated[int, Field(ge=-strict_json.MAX_SAFE_INTEGER, le=strict_json.MAX_SAFE_INTEGER)]
+ShareFraction = Annotated[
+    str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,15})/[1-9][0-9]{0,15}$", max_length=33), AfterValidator(_is_fraction_of_one)
+]
+"""An exact share such as `1/16`; need not be reduced."""
+
+
+def pointer_of(location: Iterable[str | int]) -> str:
+    """RFC 6901 pointer of a pydantic error location, without pydantic's own branch labels."""
+    kept = [part for part in location if isinstance(part, int) or not re.search(r"[\[\(\]]|^(literal|constrained-str|str|nullable)$", part)]
+    return "".join(f"/{strict_json.escape_pointer(str(part))}" for part in kept)
+
+
+def malformed_from(problem: ValidationError, data: bytes, file: str | None) -> Malformed:
+    """The first error of a failed validation, with the pointer and line it stands at, and how many more there are."""
+    from pairmark.domain.strict_json_locate import locate
+
+    errors = problem.errors(include_url=False, include_context=False)
+    first = errors[0]
+    pointer = pointer_of(first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    expected = message if message.startswith("expected") else f"expected: {message[:1].lower()}{message[1:]}"
+    found = "" if first["type"] == "missing" or isinstance(first.get("input"), dict | list) else f", found {shown(first.get('input'))}"
+    more = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
+    code = {"missing": "missing-key", "extra_forbidden": "unknown-key"}.get(first["type"], "invalid-value")
+    if code == "unknown-key":
+        expected, found = "expected only the keys of this document, found an unknown one", ""
+    if code == "missing-key":
+        expected = "expected this key, found none"
+    return Malformed(
+        code, f"{expected}{found}{more}", file, locate(data.decode("utf-8"), pointer), pointer,
+        "see the schema of this document (schemas/)",
+    )
+
+
+def read_document(model: type[DocumentT], data: bytes, *, file: str | None = None) -> tuple[DocumentT, dict[str, Any]]:
+    """Parse strictly and validate. Returns the model and the JSON object as written (what digests are taken over).
+
+    Raises:
+        Malformed: with file, line and pointer.
+    """
+    value = strict_json.parse(data, file=file)
+    if not isinstance(value, dict):
+        raise Malformed("not-an-object", "expected a JSON object", file, 1, "", f"see the schema of {model.__name__}")
+    try:
+        document = model.model_validate_json(canonical_bytes(value))
+    except ValidationError as problem:
+        raise malformed_from(problem, data, file) from None
+    return document, value
+
+
+def refuse_repeated(ids: Iterable[str], what: str) -> None:
+    """Raise ValueError when two ids are equal, or become equal under Unicode normalisation (NFC)."""
+    seen: dict[str, str] = {}
+    for identifier in ids:
+        folded = identifier if identifier.isascii() else unicodedata.normalize("NFC", identifier)
+        earlier = seen.get(folded)
+        if earlier is None:
+            seen[folded] = identifier
+        elif earlier == identifier:
+            raise ValueError(f"expected each {what} once, found {shown(identifier)} again")
+        else:
+            raise ValueError(
+                f"expected each {what} to stay distinct under Unicode normalisation, found {ascii(earlier)} and {ascii(identifier)}"
+            )
+
+
+__all__ = [
+    "Count", "Digest", "Document", "Identifier", "JsonValue", "Ordinal", "SafeInteger", "ShareFraction", "Strict", "Text", "Time",
+    "malformed_from", "pointer_of", "read_document", "refuse_repeated",
+]

@@ -1,0 +1,90 @@
+"""The one error root. Every error says what was expected, what was found, where, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class PairmarkError(Exception):
+    """Root of every error Pairmark raises on purpose; `code` is stable and public."""
+
+    code: str
+
+
+@dataclass(eq=False)
+class Malformed(PairmarkError):
+    """Input that cannot be read as the document it claims to be (exit 2, HTTP 400/413/415/422).
+
+    Attributes:
+        code: stable kebab-case word, e.g. `duplicate-key`.
+        message: what was expected and what was found, one sentence without a full stop.
+        file: name as the person gave it, when the input was a file.
+        line: 1-based line, when known.
+        pointer: RFC 6901 JSON pointer, when known ("" is the whole document).
+        remedy: what to do about it.
+    """
+
+    code: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    pointer: str | None = None
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        """One line: where, what, what to do, code. Control characters are escaped so that it stays one line."""
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        if self.pointer is not None:
+            place = f"{place} {self.pointer or '(whole document)'}".strip()
+        text = f"{place}: {self.message}" if place else self.message
+        if self.remedy:
+            text += f"; {self.remedy}"
+        return one_line(f"{text} [{self.code}]")
+
+    def located(self, *, file: str | None = None, line: int | None = None, pointer: str | None = None) -> Malformed:
+        """The same error with the places filled in that it does not know yet."""
+        return Malformed(
+            code=self.code,
+            message=self.message,
+            file=self.file if self.file is not None else file,
+            line=self.line if self.line is not None else line,
+            pointer=self.pointer if self.pointer is not None else pointer,
+            remedy=self.remedy,
+        )
+
+
+@dataclass(eq=False)
+class Conflict(PairmarkError):
+    """A well-formed request that contradicts what is stored (HTTP 409)."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+@dataclass(eq=False)
+class NotFound(PairmarkError):
+    """A name, label, digest or id that nothing is stored under (HTTP 404)."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+def one_line(text: str, limit: int = 2000) -> str:
+    """`text` with control, bidirectional and line-separating characters escaped, cut at `limit` characters."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A value as an error message shows it: `repr`, one line, cut at `limit` characters."""
+    return one_line(repr(value), limit)

@@ -1,0 +1,147 @@
+"""What a verdict is taken over: the suite, and for each arm its run document and its ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pairmark.domain.documents.episode import STATUSES
+from pairmark.domain.documents.run import Run
+from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.domain.plan import Codes, Plan
+
+Role = Literal["benign", "attacked", "baseline"]
+UNKNOWN = -1
+"""Null in the signed integer columns of a cell table."""
+
+NO_INJECTION = -2
+"""Injection code of a benign cell; -1 is an injection the manifest does not list."""
+
+Flags = NDArray[np.bool_]
+Signed = NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """One arm. `ledger` has the columns of `EPISODE_SCHEMA`, in canonical order, all attempts."""
+
+    role: Role
+    run: Run
+    run_digest: str
+    ledger: pl.DataFrame
+    ledger_digest: str
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """One row per cell and epoch that is present: its last attempt. All arrays have the same length.
+
+    `task`, `injection`: codes into the plan, -1 unknown to the manifest (`injection` -2: none).
+    `planned`: index of the planned cell (benign: task code; attacked: index into the attacked plan), -1 if not planned.
+    `epoch_index`: position in the run's declared epochs, -1 if undeclared. `row`: row of `Arm.ledger`.
+    `status`: index into `STATUSES`. `utility`, `attack_success`, `delivered`: 1, 0 or -1 unknown.
+    `attacker_actions`: count, -1 unknown. `lines`: attempts at this cell; `repeated`: same attempt number more than once.
+    """
+
+    task: Codes
+    injection: Codes
+    planned: Codes
+    epoch: Codes
+    epoch_index: Codes
+    row: Codes
+    status: Signed
+    utility: Signed
+    attack_success: Signed
+    delivered: Signed
+    attacker_actions: Codes
+    lines: Codes
+    repeated: Flags
+
+    @cached_property
+    def assessed(self) -> Flags:
+        return self.status <= STATUSES.index("provider_block")
+
+    @cached_property
+    def aborted(self) -> Flags:
+        return ~self.assessed
+
+    @cached_property
+    def blocked(self) -> Flags:
+        return self.status == STATUSES.index("provider_block")
+
+    @cached_property
+    def expected(self) -> Flags:
+        """Planned, and of a declared epoch."""
+        return (self.planned >= 0) & (self.epoch_index >= 0)
+
+    @cached_property
+    def action(self) -> Flags:
+        """Action cells: assessed, with attacker actions > 0 or attack success true."""
+        return self.assessed & ((self.attacker_actions > 0) | (self.attack_success == 1))
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A pair with its suite. `baseline` is the attacked run itself where that is undefended and none was given."""
+
+    suite: SuiteManifest
+    suite_digest: str
+    benign: Arm
+    attacked: Arm
+    given_baseline: Arm | None
+
+    @cached_property
+    def plan(self) -> Plan:
+        return Plan(self.suite)
+
+    @property
+    def baseline(self) -> Arm | None:
+        """The given baseline, else the attacked arm if it declares no defenses, else none."""
+        if self.given_baseline is not None:
+            return self.given_baseline
+        return self.attacked if self.attacked.run.system.defenses == () else None
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        """Benign, attacked and, only if it was given, the baseline."""
+        given = () if self.given_baseline is None else (self.given_baseline,)
+        return (self.benign, self.attacked, *given)
+
+    @cached_property
+    def benign_cells(self) -> CellTable:
+        from pairmark.domain.cells import cell_table
+
+        return cell_table(self.benign, self.plan)
+
+    @cached_property
+    def attacked_cells(self) -> CellTable:
+        from pairmark.domain.cells import cell_table
+
+        return cell_table(self.attacked, self.plan)
+
+    @cached_property
+    def baseline_cells(self) -> CellTable | None:
+        from pairmark.domain.cells import cell_table
+
+        if self.baseline is None:
+            return None
+        return self.attacked_cells if self.baseline is self.attacked else cell_table(self.baseline, self.plan)
+
+    def cells_of(self, arm: Arm) -> CellTable:
+        """The cell table of one of this experiment's arms."""
+        if arm is self.benign:
+            return self.benign_cells
+        if arm is self.attacked:
+            return self.attacked_cells
+        cells = self.baseline_cells
+        if arm is not self.baseline or cells is None:
+            raise ValueError("expected an arm of this experiment")
+        return cells

@@ -1,0 +1,92 @@
+"""The planned cells of a suite, as integer codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairmark.domain.documents.suite import SuiteManifest
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Planned cells without epochs. Codes index `suite.tasks`, `suite.injections` and `groups`.
+
+    A benign plan is every task; an attacked plan is `cell_task[k], cell_injection[k]` for k < `cells`,
+    sorted by (task code, injection code).
+    """
+
+    suite: SuiteManifest
+
+    @cached_property
+    def task_ids(self) -> tuple[str, ...]:
+        return tuple(task.id for task in self.suite.tasks)
+
+    @cached_property
+    def injection_ids(self) -> tuple[str, ...]:
+        return tuple(injection.id for injection in self.suite.injections)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Group names of tasks, in order of first appearance."""
+        return tuple(dict.fromkeys(task.group for task in self.suite.tasks))
+
+    @cached_property
+    def task_group(self) -> Codes:
+        """Group code of every task."""
+        code = {name: index for index, name in enumerate(self.groups)}
+        return np.array([code[task.group] for task in self.suite.tasks], dtype=np.int64)
+
+    @cached_property
+    def _cells(self) -> tuple[Codes, Codes]:
+        if self.suite.grid == "full":
+            of_group: dict[str, list[int]] = {}
+            for index, injection in enumerate(self.suite.injections):
+                of_group.setdefault(injection.group, []).append(index)
+            tasks: list[int] = []
+            injections: list[int] = []
+            for index, task in enumerate(self.suite.tasks):
+                mine = of_group.get(task.group, [])
+                tasks.extend([index] * len(mine))
+                injections.extend(mine)
+            return np.array(tasks, dtype=np.int64), np.array(injections, dtype=np.int64)
+        task_code = {name: index for index, name in enumerate(self.task_ids)}
+        injection_code = {name: index for index, name in enumerate(self.injection_ids)}
+        pairs = sorted((task_code[cell.task], injection_code[cell.injection]) for cell in self.suite.grid)
+        both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return both[:, 0].copy(), both[:, 1].copy()
+
+    @property
+    def cell_task(self) -> Codes:
+        """Task code of every attacked cell."""
+        return self._cells[0]
+
+    @property
+    def cell_injection(self) -> Codes:
+        """Injection code of every attacked cell."""
+        return self._cells[1]
+
+    @property
+    def cells(self) -> int:
+        """Number of attacked cells."""
+        return len(self._cells[0])
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks, which is the number of benign cells."""
+        return len(self.suite.tasks)
+
+    def attacked_cell_of(self, task: Codes, injection: Codes) -> Codes:
+        """Index of each (task, injection) in the attacked plan, -1 where it is not planned (negative codes included)."""
+        width = len(self.suite.injections) + 1
+        wanted = np.where((task >= 0) & (injection >= 0), task * width + injection, -1)
+        keys = self.cell_task * width + self.cell_injection
+        if len(keys) == 0:
+            return np.full(len(task), -1, dtype=np.int64)
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[place] == wanted, place, -1)

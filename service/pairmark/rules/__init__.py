@@ -1,0 +1,1 @@
+"""The rules, one file each, and the engine that runs them all."""
