@@ -1,1 +1,1 @@
-
+"""Use cases: one function per verb, over ports."""

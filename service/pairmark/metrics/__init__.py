@@ -1,1 +1,1 @@
-
+"""The metrics, one file each, and the registry that computes them all."""
