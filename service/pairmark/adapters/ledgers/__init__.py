@@ -1,0 +1,1 @@
+"""Ledgers outside the process: bundles and their strict reading, columnar objects, the object store."""
