@@ -64,25 +64,25 @@ class CellTable:
 
     @cached_property
     def assessed(self) -> Flags:
-        return self.status <= STATUSES.index("provider_block")
+        return np.less_equal(self.status, STATUSES.index("provider_block"))
 
     @cached_property
     def aborted(self) -> Flags:
-        return ~self.assessed
+        return np.logical_not(self.assessed)
 
     @cached_property
     def blocked(self) -> Flags:
-        return self.status == STATUSES.index("provider_block")
+        return np.equal(self.status, STATUSES.index("provider_block"))
 
     @cached_property
     def expected(self) -> Flags:
         """Planned, and of a declared epoch."""
-        return (self.planned >= 0) & (self.epoch_index >= 0)
+        return np.logical_and(self.planned >= 0, self.epoch_index >= 0)
 
     @cached_property
     def action(self) -> Flags:
         """Action cells: assessed, with attacker actions > 0 or attack success true."""
-        return self.assessed & ((self.attacker_actions > 0) | (self.attack_success == 1))
+        return np.logical_and(self.assessed, (self.attacker_actions > 0) | (self.attack_success == 1))
 
     def __len__(self) -> int:
         return len(self.task)

@@ -9,6 +9,7 @@ from pairmark.domain.strict_json import MAX_SAFE_INTEGER, escape_pointer
 
 _space = re.compile(r"[ \t\r\n]*")
 _number = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_decoder = json.JSONDecoder()
 _word = re.compile(r"-?[A-Za-z]+")
 
 
@@ -73,7 +74,9 @@ class _Walk:
         return at + 1
 
     def _string(self, at: int) -> tuple[str, int]:
-        text, end = json.decoder.scanstring(self.text, at + 1, True)
+        text, end = _decoder.raw_decode(self.text, at)
+        if not isinstance(text, str):
+            raise ValueError(at)
         return text, end
 
     def _skip(self, at: int) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pairmark.domain.documents.policy import Policy
-from pairmark.domain.documents.report import Finding
+from pairmark.domain.documents.report import EvidenceValue, Finding
 from pairmark.domain.errors import one_line
 from pairmark.rules.base import Context, Judgement
 from pairmark.rules.registry import rule_of
@@ -41,14 +40,17 @@ def judge_all(policy: Policy, context: Context) -> tuple[tuple[Finding, ...], tu
 
 def _finding(rule_id: str, judgement: Judgement) -> Finding:
     return Finding(
-        rule=rule_id, outcome=judgement.outcome, message=judgement.message, evidence=_frozen(judgement.evidence)
+        rule=rule_id,
+        outcome=judgement.outcome,
+        message=judgement.message,
+        evidence={key: _frozen(value) for key, value in judgement.evidence.items()},
     )
 
 
-def _frozen(value: object) -> object:
+def _frozen(value: EvidenceValue) -> EvidenceValue:
     """Lists as tuples, so that strict models take them."""
     if isinstance(value, dict):
         return {key: _frozen(child) for key, child in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, list | tuple):
         return tuple(_frozen(child) for child in value)
     return value

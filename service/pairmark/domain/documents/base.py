@@ -31,7 +31,10 @@ class Document(Strict):
 
 
 def _is_time(text: str) -> str:
-    datetime.fromisoformat(text.replace("Z", "+00:00").replace("z", "+00:00"))
+    try:
+        datetime.fromisoformat(text.replace("Z", "+00:00").replace("z", "+00:00"))
+    except ValueError as problem:
+        raise ValueError(f"expected a day that exists ({problem})") from None
     return text
 
 
@@ -41,17 +44,29 @@ def _is_fraction_of_one(text: str) -> str:
     return text
 
 
+_DIGEST = r"^sha256:[0-9a-f]{64}$"
+_IDENTIFIER = r"^[^\x00-\x1f\x7f]+$"
+_TEXT = r"^[^\x00]*$"
+_TIME = (
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    r"([.][0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
+)
+_SHARE = r"^(0|[1-9][0-9]{0,15})/[1-9][0-9]{0,15}$"
+_IN_WORDS = {
+    _DIGEST: "expected `sha256:` and 64 lower-case hex digits",
+    _IDENTIFIER: "expected text without control characters",
+    _TEXT: "expected text without NUL",
+    _TIME: "expected a time with an offset, such as 2026-01-22T07:00:00+00:00",
+    _SHARE: "expected a fraction such as 1/16",
+}
+
 # maxLength closes the gap between regex dialects that let `$` match before a final newline.
-Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$", min_length=71, max_length=71)]
-Identifier = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Text = Annotated[str, StringConstraints(max_length=65_536, pattern=r"^[^\x00]*$")]
+Digest = Annotated[str, StringConstraints(pattern=_DIGEST, min_length=71, max_length=71)]
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=_IDENTIFIER)]
+Text = Annotated[str, StringConstraints(max_length=65_536, pattern=_TEXT)]
 Time = Annotated[
     str,
-    StringConstraints(
-        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
-        r"([.][0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
-        max_length=35,
-    ),
+    StringConstraints(pattern=_TIME, max_length=35),
     AfterValidator(_is_time),
     Field(json_schema_extra={"format": "date-time"}),
 ]
@@ -59,7 +74,7 @@ Count = Annotated[int, Field(ge=0, le=strict_json.MAX_SAFE_INTEGER)]
 Ordinal = Annotated[int, Field(ge=1, le=strict_json.MAX_SAFE_INTEGER)]
 SafeInteger = Annotated[int, Field(ge=-strict_json.MAX_SAFE_INTEGER, le=strict_json.MAX_SAFE_INTEGER)]
 ShareFraction = Annotated[
-    str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,15})/[1-9][0-9]{0,15}$", max_length=33), AfterValidator(_is_fraction_of_one)
+    str, StringConstraints(pattern=_SHARE, max_length=33), AfterValidator(_is_fraction_of_one)
 ]
 """An exact share such as `1/16`; need not be reduced."""
 
@@ -74,11 +89,13 @@ def malformed_from(problem: ValidationError, data: bytes, file: str | None) -> M
     """The first error of a failed validation, with the pointer and line it stands at, and how many more there are."""
     from pairmark.domain.strict_json_locate import locate
 
-    errors = problem.errors(include_url=False, include_context=False)
+    errors = problem.errors(include_url=False)
     first = errors[0]
     pointer = pointer_of(first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    expected = message if message.startswith("expected") else f"expected: {message[:1].lower()}{message[1:]}"
+    message = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    expected = message if message.startswith("expected") else f"expected {message[:1].lower()}{message[1:]}"
+    if first["type"] == "string_pattern_mismatch":
+        expected = _IN_WORDS.get(first["ctx"]["pattern"], expected)
     found = "" if first["type"] == "missing" or isinstance(first.get("input"), dict | list) else f", found {shown(first.get('input'))}"
     more = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
     code = {"missing": "missing-key", "extra_forbidden": "unknown-key"}.get(first["type"], "invalid-value")
