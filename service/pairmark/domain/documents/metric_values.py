@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
+from typing_extensions import TypeAliasType
 
 from pairmark.domain.documents.base import Count, SafeInteger, Strict, Text
 from pairmark.domain.documents.suite import Weighting
@@ -13,7 +14,9 @@ Decimal6 = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+[.][0-9]{6}$", ma
 ExactFraction = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]*)/[1-9][0-9]*$")]
 Scope = Literal["tasks+injections", "these-injections"]
 
-MetricValue = None | bool | SafeInteger | str | tuple["MetricValue", ...] | dict[str, "MetricValue"]
+MetricValue = TypeAliasType(
+    "MetricValue", "None | bool | SafeInteger | str | tuple[MetricValue, ...] | dict[str, MetricValue]"
+)
 """What a metric outside the contract may hold: JSON without floats."""
 
 

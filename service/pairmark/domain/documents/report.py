@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from typing_extensions import TypeAliasType
 
 from pairmark.domain.documents.base import Count, Digest, Document, Identifier, SafeInteger, Strict, Text
 from pairmark.domain.documents.metric_values import Metrics
@@ -14,7 +15,9 @@ Outcome = Literal["passed", "failed", "held", "not_applicable", "crashed"]
 Verdict = Literal["certified", "quarantined", "refused"]
 Flag = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
 
-EvidenceValue = None | bool | SafeInteger | str | tuple["EvidenceValue", ...] | dict[str, "EvidenceValue"]
+EvidenceValue = TypeAliasType(
+    "EvidenceValue", "None | bool | SafeInteger | str | tuple[EvidenceValue, ...] | dict[str, EvidenceValue]"
+)
 
 
 class Finding(Strict):
