@@ -59,5 +59,5 @@ def check_policy(policy: Policy) -> None:
             first = problem.errors(include_url=False)[0]
             raise Malformed(
                 "invalid-params", f"expected the parameters of {entry.id}/{entry.version}: {first['msg'][:200]}",
-                pointer=f"/rules/{index}/params{pointer_of(first['loc'])}", remedy=f"pairmark rules explain {entry.id}",
+                pointer=f"/rules/{index}/params{pointer_of(first, entry.params)}", remedy=f"pairmark rules explain {entry.id}",
             ) from None

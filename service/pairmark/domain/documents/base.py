@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import json
 import unicodedata
 from collections.abc import Iterable
-from datetime import datetime
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from pairmark.domain import strict_json
 from pairmark.domain.canonical import canonical_bytes
@@ -30,14 +30,6 @@ class Document(Strict):
     title: ClassVar[str]
 
 
-def _is_time(text: str) -> str:
-    try:
-        datetime.fromisoformat(text.replace("Z", "+00:00").replace("z", "+00:00"))
-    except ValueError as problem:
-        raise ValueError(f"expected a day that exists ({problem})") from None
-    return text
-
-
 def _is_fraction_of_one(text: str) -> str:
     if not 0 <= Fraction(text) <= 1:
         raise ValueError("expected a fraction from 0 to 1")
@@ -47,8 +39,13 @@ def _is_fraction_of_one(text: str) -> str:
 _DIGEST = r"^sha256:[0-9a-f]{64}$"
 _IDENTIFIER = r"^[^\x00-\x1f\x7f]+$"
 _TEXT = r"^[^\x00]*$"
+_YEAR = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
+_LEAP_YEAR = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][48]|[2468]0|[13579][26])00)"
+_DAY_OF_ANY_YEAR = (
+    r"((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+)
 _TIME = (
-    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    rf"^({_YEAR}-{_DAY_OF_ANY_YEAR}|{_LEAP_YEAR}-02-29)[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
     r"([.][0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 _SHARE = r"^(0|[1-9][0-9]{0,15})/[1-9][0-9]{0,15}$"
@@ -56,7 +53,7 @@ _IN_WORDS = {
     _DIGEST: "expected `sha256:` and 64 lower-case hex digits",
     _IDENTIFIER: "expected text without control characters",
     _TEXT: "expected text without NUL",
-    _TIME: "expected a time with an offset, such as 2026-01-22T07:00:00+00:00",
+    _TIME: "expected a time of a day that exists, with an offset, such as 2026-01-22T07:00:00+00:00",
     _SHARE: "expected a fraction such as 1/16",
 }
 
@@ -67,7 +64,6 @@ Text = Annotated[str, StringConstraints(max_length=65_536, pattern=_TEXT)]
 Time = Annotated[
     str,
     StringConstraints(pattern=_TIME, max_length=35),
-    AfterValidator(_is_time),
     Field(json_schema_extra={"format": "date-time"}),
 ]
 Count = Annotated[int, Field(ge=0, le=strict_json.MAX_SAFE_INTEGER)]
@@ -78,31 +74,49 @@ ShareFraction = Annotated[
 ]
 """An exact share such as `1/16`; need not be reduced."""
 
+DISTINCT = Field(json_schema_extra={"uniqueItems": True})
+"""Says in the JSON Schema the part of "no two of the same id" that it can say: no two equal items."""
 
-def pointer_of(location: Iterable[str | int]) -> str:
-    """RFC 6901 pointer of a pydantic error location, without pydantic's own branch labels."""
-    kept = [part for part in location if isinstance(part, int) or not re.search(r"[\[\(\]]|^(literal|constrained-str|str|nullable)$", part)]
-    return "".join(f"/{strict_json.escape_pointer(str(part))}" for part in kept)
+
+def pointer_of(problem: ErrorDetails, value: Any) -> str:
+    """RFC 6901 pointer of a pydantic error in the JSON value it was found in, without pydantic's own branch labels."""
+    pointer = ""
+    last = len(problem["loc"]) - 1
+    for index, part in enumerate(problem["loc"]):
+        here: Any = part
+        if (isinstance(value, dict) and here in value) or (isinstance(value, list) and here in range(len(value))):
+            value = value[here]
+        elif not (problem["type"] == "missing" and index == last):
+            continue
+        pointer += f"/{strict_json.escape_pointer(str(part))}"
+    return pointer
 
 
 def malformed_from(problem: ValidationError, data: bytes, file: str | None) -> Malformed:
-    """The first error of a failed validation, with the pointer and line it stands at, and how many more there are."""
+    """The first error of a failed validation, with the pointer and line it stands at, and how many more places there are.
+
+    Where alternatives were tried, the error that lies deepest below the first is the one about what was written.
+    """
     from pairmark.domain.strict_json_locate import locate
 
-    errors = problem.errors(include_url=False)
-    first = errors[0]
-    pointer = pointer_of(first["loc"])
+    value = json.loads(data)
+    errors = [(pointer_of(error, value), error) for error in problem.errors(include_url=False)]
+    pointer, first = errors[0]
+    for below, error in errors[1:]:
+        if below.startswith(f"{pointer}/"):
+            pointer, first = below, error
+    elsewhere = {other for other, _ in errors if other != pointer and not pointer.startswith(f"{other}/")}
     message = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     expected = message if message.startswith("expected") else f"expected {message[:1].lower()}{message[1:]}"
     if first["type"] == "string_pattern_mismatch":
         expected = _IN_WORDS.get(first["ctx"]["pattern"], expected)
-    found = "" if first["type"] == "missing" or isinstance(first.get("input"), dict | list) else f", found {shown(first.get('input'))}"
-    more = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
+    found = "" if isinstance(first.get("input"), dict | list) else f", found {shown(first.get('input'))}"
+    more = f" (and {len(elsewhere)} more)" if elsewhere else ""
     code = {"missing": "missing-key", "extra_forbidden": "unknown-key"}.get(first["type"], "invalid-value")
     if code == "unknown-key":
         expected, found = "expected only the keys of this document, found an unknown one", ""
     if code == "missing-key":
-        expected = "expected this key, found none"
+        expected, found = "expected this key, found none", ""
     return Malformed(
         code, f"{expected}{found}{more}", file, locate(data.decode("utf-8"), pointer), pointer,
         "see the schema of this document (schemas/)",
@@ -137,11 +151,11 @@ def refuse_repeated(ids: Iterable[str], what: str) -> None:
             raise ValueError(f"expected each {what} once, found {shown(identifier)} again")
         else:
             raise ValueError(
-                f"expected each {what} to stay distinct under Unicode normalisation, found {ascii(earlier)} and {ascii(identifier)}"
+                f"expected each {what} to stay distinct under Unicode normalisation, found {earlier!a} and {identifier!a}"
             )
 
 
 __all__ = [
-    "Count", "Digest", "Document", "Identifier", "JsonValue", "Ordinal", "SafeInteger", "ShareFraction", "Strict", "Text", "Time",
+    "DISTINCT", "Count", "Digest", "Document", "Identifier", "JsonValue", "Ordinal", "SafeInteger", "ShareFraction", "Strict", "Text", "Time",
     "malformed_from", "pointer_of", "read_document", "refuse_repeated",
 ]

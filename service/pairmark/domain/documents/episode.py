@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
 from pairmark.domain.documents.base import Count, Digest, Document, Identifier, Ordinal
 

@@ -15,7 +15,7 @@ ExactFraction = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]*)/[1
 Scope = Literal["tasks+injections", "these-injections"]
 
 MetricValue = TypeAliasType(
-    "MetricValue", "None | bool | SafeInteger | str | tuple[MetricValue, ...] | dict[str, MetricValue]"
+    "MetricValue", "bool | SafeInteger | str | tuple[MetricValue, ...] | dict[str, MetricValue] | None"
 )
 """What a metric outside the contract may hold: JSON without floats."""
 

@@ -6,7 +6,16 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from pairmark.domain.documents.base import Document, Identifier, JsonValue, Ordinal, Strict, Text, refuse_repeated
+from pairmark.domain.documents.base import (
+    DISTINCT,
+    Document,
+    Identifier,
+    JsonValue,
+    Ordinal,
+    Strict,
+    Text,
+    refuse_repeated,
+)
 
 RuleId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
 
@@ -26,7 +35,7 @@ class Policy(Document):
     name: Identifier
     version: Identifier
     description: Text | None = None
-    rules: tuple[PolicyRule, ...]
+    rules: Annotated[tuple[PolicyRule, ...], DISTINCT]
 
     @model_validator(mode="after")
     def _rules_once(self) -> Self:

@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pairmark.domain.documents.base import Document, Strict, Text
+from pairmark.domain.documents.base import Document, Ordinal, Strict, Text
 
 
 class ProblemItem(Strict):
     """One thing that is wrong, and where."""
 
     pointer: str | None = None
-    line: int | None = None
+    line: Ordinal | None = None
     detail: Text
 
 

@@ -16,7 +16,7 @@ Verdict = Literal["certified", "quarantined", "refused"]
 Flag = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
 
 EvidenceValue = TypeAliasType(
-    "EvidenceValue", "None | bool | SafeInteger | str | tuple[EvidenceValue, ...] | dict[str, EvidenceValue]"
+    "EvidenceValue", "bool | SafeInteger | str | tuple[EvidenceValue, ...] | dict[str, EvidenceValue] | None"
 )
 
 
@@ -79,7 +79,13 @@ class Report(Document):
     counts: ReportCounts
     metrics: Metrics | None
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"verdict": {"const": "certified"}}},
+            "then": {"properties": {"metrics": {"type": "object"}}},
+            "else": {"properties": {"metrics": {"type": "null"}}},
+        }
+    )
 
     @model_validator(mode="after")
     def _numbers_only_when_certified(self) -> Self:

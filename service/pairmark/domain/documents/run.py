@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from pairmark.domain.documents.base import (
+    DISTINCT,
     Count,
     Digest,
     Document,
@@ -14,7 +15,6 @@ from pairmark.domain.documents.base import (
     Ordinal,
     SafeInteger,
     Strict,
-    Text,
     Time,
 )
 
@@ -121,7 +121,7 @@ class Run(Document):
     attack: Attack | None
     system: System
     harness: Harness
-    epochs: Annotated[tuple[Epoch, ...], Field(max_length=100_000)]
+    epochs: Annotated[tuple[Epoch, ...], Field(max_length=100_000), DISTINCT]
     retries: Retries
     started_at: Time | None
     finished_at: Time | None

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pairmark.domain.documents.base import (
+    DISTINCT,
     Digest,
     Document,
     Identifier,
@@ -88,10 +89,10 @@ class SuiteManifest(Document):
     description: Text | None = None
     source: Source | None = None
     environment: Environment
-    tools: tuple[Tool, ...]
-    tasks: Annotated[tuple[Task, ...], Field(min_length=1)]
-    injections: tuple[Injection, ...]
-    grid: Literal["full"] | tuple[GridCell, ...]
+    tools: Annotated[tuple[Tool, ...], DISTINCT]
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1), DISTINCT]
+    injections: Annotated[tuple[Injection, ...], DISTINCT]
+    grid: Literal["full"] | Annotated[tuple[GridCell, ...], DISTINCT]
     epochs: Ordinal
     weighting: Weighting
     probes: Probes | None = None
