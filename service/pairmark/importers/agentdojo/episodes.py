@@ -1,0 +1,81 @@
+"""One row of the ledger from one record, or from a file that could not be read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pairmark.domain.canonical import digest_of
+from pairmark.importers.agentdojo.delivery import delivery_of
+from pairmark.importers.agentdojo.messages import transcript_digest
+from pairmark.importers.agentdojo.outcome import outcome_of
+from pairmark.importers.agentdojo.record import Record
+
+_MAX_MILLISECONDS = 2**53 - 1
+
+
+def task_digest(prompt: str) -> str:
+    """Digest of a user task as exported manifests have it: it covers what the agent is asked, and nothing else."""
+    return digest_of({"prompt": prompt})
+
+
+def injection_digest(goal: str) -> str:
+    """Digest of an injection task: it covers the attacker's goal before an attack words it."""
+    return digest_of({"goal": goal})
+
+
+def recorded_task_digest(record: Record) -> str | None:
+    """The task's digest as far as the record can show it: the first user message is the prompt, verbatim."""
+    prompt = record.user_prompt
+    if prompt is None or not _is_utf8(prompt):
+        return None
+    return task_digest(prompt)
+
+
+def row_of(cell: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    """The episode. `delivered` and `attacker_actions` are facts of attacked cells only.
+
+    An aborted record stops early: what it does not show may still have happened, so a delivery that is not shown is
+    unknown there, not false.
+    """
+    attacked = cell["injection_id"] is not None
+    outcome = outcome_of(record, attacked=attacked)
+    delivery = delivery_of(record.messages, record.injections if attacked else None)
+    delivered = delivery.delivered
+    if outcome.status in ("infra_error", "cancelled") and not delivered:
+        delivered = None
+    return {
+        **cell,
+        "status": outcome.status,
+        "utility": outcome.utility,
+        "attack_success": outcome.attack_success,
+        "delivered": delivered,
+        "attacker_actions": delivery.actions,
+        "served_model": None,
+        "duration_ms": _milliseconds(record.duration),
+        "error": outcome.error,
+        "task_digest": recorded_task_digest(record),
+        "transcript_digest": transcript_digest(record.messages),
+        "attempt": 1,
+    }
+
+
+def aborted_row(cell: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    """The episode of a file that could not be read: it took place, and nothing is known of it."""
+    return {**cell, "status": "cancelled", "error": f"unreadable record: {reason}", "attempt": 1}
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    """Rounded; null where unknown, negative or beyond what a ledger holds."""
+    if seconds is None or not math.isfinite(seconds) or not 0 <= seconds * 1000 <= _MAX_MILLISECONDS:
+        return None
+    return round(seconds * 1000)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

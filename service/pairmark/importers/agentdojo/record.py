@@ -1,0 +1,198 @@
+"""One AgentDojo log file, read strictly: what it states, in its own words and types."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pairmark.domain.errors import shown
+from pairmark.importers.agentdojo.messages import Message, message_of
+
+MAX_FILE_BYTES = 16 * 2**20
+"""Largest log file that is read; real ones have some hundred kilobytes."""
+
+MAX_PAYLOADS = 256
+MAX_PAYLOAD_CHARACTERS = 2**20
+
+MAX_INTEGER_DIGITS = 400
+MAX_DEPTH = 64
+
+
+class UnreadableRecord(Exception):
+    """The file is no AgentDojo record; the text says what was expected and what was found."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a log file states. Null is what it leaves out.
+
+    Attributes:
+        suite, task: harness suite and user task (or injection task run as one).
+        injection, attack: null in a run without injections.
+        injections: payload by place in the environment; null where the file has no such key.
+        messages: the conversation as it was last written.
+        error: text of a provider error the harness caught, null where none (an empty text is none).
+        utility: verdict of the task's checker; null: none was written.
+        security: verdict of the injection's checker; means nothing without an injection, or beside an error.
+        duration: seconds.
+    """
+
+    suite: str
+    task: str
+    injection: str | None
+    attack: str | None
+    injections: Mapping[str, str] | None
+    messages: tuple[Message, ...]
+    error: str | None
+    utility: bool | None
+    security: bool | None
+    duration: float | None
+    benchmark_version: str | None
+    package_version: str | None
+
+    @property
+    def system_prompt(self) -> str | None:
+        """Text of the first message if that is the system's."""
+        return self.messages[0].text if self.messages and self.messages[0].role == "system" else None
+
+    @property
+    def user_prompt(self) -> str | None:
+        """Text of the first user message: the task as the agent was given it."""
+        return next((message.text for message in self.messages if message.role == "user"), None)
+
+
+def read_record(path: Path) -> Record:
+    """The record in the regular file at `path`.
+
+    Raises:
+        UnreadableRecord: too large, not strict JSON, or a key of another type than AgentDojo writes.
+    """
+    value = _parsed(_bytes_of(path))
+    if not isinstance(value, dict):
+        raise UnreadableRecord(f"expected a JSON object, found {type(value).__name__}")
+    messages = _field(value, "messages", (list,))
+    if messages is None:
+        raise UnreadableRecord("expected `messages`, found none")
+    injections = _field(value, "injections", (dict,))
+    if injections is not None:
+        if not all(isinstance(payload, str) and len(payload) <= MAX_PAYLOAD_CHARACTERS for payload in injections.values()):
+            raise UnreadableRecord(f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters")
+        if len(injections) > MAX_PAYLOADS:
+            raise UnreadableRecord(f"expected at most {MAX_PAYLOADS} `injections`, found {len(injections)}")
+    error = _field(value, "error", (str,))
+    duration = _field(value, "duration", (int, float))
+    return Record(
+        suite=_text(value, "suite_name"),
+        task=_text(value, "user_task_id"),
+        injection=_field(value, "injection_task_id", (str,)),
+        attack=_field(value, "attack_type", (str,)),
+        injections=injections,
+        messages=tuple(_message(item, index) for index, item in enumerate(messages)),
+        error=error if error is not None and error.strip() else None,
+        utility=_field(value, "utility", (bool,)),
+        security=_field(value, "security", (bool,)),
+        duration=duration,
+        benchmark_version=_field(value, "benchmark_version", (str,)),
+        package_version=_field(value, "agentdojo_package_version", (str,)),
+    )
+
+
+def _message(item: Any, index: int) -> Message:
+    try:
+        return message_of(item)
+    except ValueError as problem:
+        raise UnreadableRecord(f"message {index}: {problem}") from None
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found: str | None = _field(value, key, (str,))
+    if found is None:
+        raise UnreadableRecord(f"expected `{key}`, found none")
+    return found
+
+
+def _field(value: Mapping[str, Any], key: str, kinds: tuple[type, ...]) -> Any:
+    """The value of one of `kinds` under `key`; null or absent is None. A boolean is no number."""
+    found = value.get(key)
+    if found is None:
+        return None
+    if not isinstance(found, kinds) or (isinstance(found, bool) and bool not in kinds):
+        raise UnreadableRecord(f"expected `{key}` to be {' or '.join(k.__name__ for k in kinds)}, found {shown(found)}")
+    return found
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as problem:
+        raise UnreadableRecord(f"cannot be opened: {problem.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableRecord("expected a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise UnreadableRecord(f"expected at most {MAX_FILE_BYTES} bytes, found {status.st_size}")
+        return file.read(MAX_FILE_BYTES + 1)[: MAX_FILE_BYTES]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise UnreadableRecord("expected each key once, found one again")
+    return found
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_INTEGER_DIGITS:
+        raise UnreadableRecord(f"expected integers of at most {MAX_INTEGER_DIGITS} digits, found {len(text)}")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise UnreadableRecord(f"expected finite numbers, found {shown(text)}")
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise UnreadableRecord(f"expected finite numbers, found {text}")
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_once, parse_int=_integer, parse_float=_float, parse_constant=_constant, strict=True
+)
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        value = _decoder.decode(data.decode("utf-8"))
+    except UnicodeDecodeError as problem:
+        raise UnreadableRecord(f"expected UTF-8, found another byte at offset {problem.start}") from None
+    except json.JSONDecodeError as problem:
+        raise UnreadableRecord(f"expected JSON, found at line {problem.lineno}: {problem.msg}") from None
+    except RecursionError:
+        raise UnreadableRecord(f"expected nesting of at most {MAX_DEPTH}") from None
+    _check_depth(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            raise UnreadableRecord(f"expected nesting of at most {MAX_DEPTH}")
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+        depth += 1
