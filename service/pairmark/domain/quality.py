@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pairmark.domain.documents.base import Count, Identifier, JsonValue, Strict, Text
+from pairmark.domain.documents.base import Count, Digest, Identifier, JsonValue, Strict, Text
 
 
 class ExpectationResult(Strict):
@@ -26,7 +26,7 @@ class QualityResult(Strict):
     """All expectations over one ledger. `suite` names the expectation suite (`name/version`) and `digest` its file's digest."""
 
     suite: Identifier
-    digest: str
+    digest: Digest
     rows: Count
     success: bool
     expectations: tuple[ExpectationResult, ...]

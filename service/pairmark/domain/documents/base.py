@@ -13,9 +13,9 @@ from pydantic_core import ErrorDetails
 
 from pairmark.domain import strict_json
 from pairmark.domain.canonical import canonical_bytes
-from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.errors import Malformed, one_line, shown
 
-DocumentT = TypeVar("DocumentT", bound="Document")
+DocumentT = TypeVar("DocumentT", bound="Strict")
 
 
 class Strict(BaseModel):
@@ -49,16 +49,36 @@ _TIME = (
     r"([.][0-9]{1,9})?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
 _SHARE = r"^(0|[1-9][0-9]{0,15})/[1-9][0-9]{0,15}$"
+KEBAB = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$"
 _IN_WORDS = {
     _DIGEST: "expected `sha256:` and 64 lower-case hex digits",
     _IDENTIFIER: "expected text without control characters",
     _TEXT: "expected text without NUL",
     _TIME: "expected a time of a day that exists, with an offset, such as 2026-01-22T07:00:00+00:00",
     _SHARE: "expected a fraction such as 1/16",
+    KEBAB: "expected lower-case words and digits joined by hyphens",
 }
 
-# maxLength closes the gap between regex dialects that let `$` match before a final newline.
-Digest = Annotated[str, StringConstraints(pattern=_DIGEST, min_length=71, max_length=71)]
+_OF_TYPE = {
+    "string_type": "expected text",
+    "bool_type": "expected true or false",
+    "int_type": "expected an integer",
+    "int_from_float": "expected an integer",
+    "float_type": "expected a number",
+    "dict_type": "expected an object",
+    "model_type": "expected an object",
+    "tuple_type": "expected a list",
+    "string_too_short": "expected at least {min_length} characters",
+    "string_too_long": "expected at most {max_length} characters",
+    "too_short": "expected at least {min_length} items, found {actual_length}",
+    "too_long": "expected at most {max_length} items, found {actual_length}",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than_equal": "expected at most {le}",
+    "missing": "expected this key, found none",
+    "extra_forbidden": "expected only the keys of this document, found an unknown one",
+}
+
+Digest = Annotated[str, StringConstraints(pattern=_DIGEST)]
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=_IDENTIFIER)]
 Text = Annotated[str, StringConstraints(max_length=65_536, pattern=_TEXT)]
 Time = Annotated[
@@ -69,9 +89,7 @@ Time = Annotated[
 Count = Annotated[int, Field(ge=0, le=strict_json.MAX_SAFE_INTEGER)]
 Ordinal = Annotated[int, Field(ge=1, le=strict_json.MAX_SAFE_INTEGER)]
 SafeInteger = Annotated[int, Field(ge=-strict_json.MAX_SAFE_INTEGER, le=strict_json.MAX_SAFE_INTEGER)]
-ShareFraction = Annotated[
-    str, StringConstraints(pattern=_SHARE, max_length=33), AfterValidator(_is_fraction_of_one)
-]
+ShareFraction = Annotated[str, StringConstraints(pattern=_SHARE, max_length=33), AfterValidator(_is_fraction_of_one)]
 """An exact share such as `1/16`; need not be reduced."""
 
 DISTINCT = Field(json_schema_extra={"uniqueItems": True})
@@ -92,6 +110,21 @@ def pointer_of(problem: ErrorDetails, value: Any) -> str:
     return pointer
 
 
+def _in_words(error: ErrorDetails) -> str:
+    """What was expected and what was found, in JSON's words instead of Python's."""
+    kind, context, value = error["type"], error.get("ctx", {}), error.get("input")
+    if kind == "string_pattern_mismatch" and context["pattern"] in _IN_WORDS:
+        expected = _IN_WORDS[context["pattern"]]
+    elif kind in _OF_TYPE:
+        expected = _OF_TYPE[kind].format(**context)
+    else:
+        message = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        expected = message if message.startswith("expected") else f"expected {message[:1].lower()}{message[1:]}"
+    if kind in ("missing", "extra_forbidden") or isinstance(value, dict | list):
+        return expected
+    return f"{expected}, found {one_line(json.dumps(value, ensure_ascii=False), 80)}"
+
+
 def malformed_from(problem: ValidationError, data: bytes, file: str | None) -> Malformed:
     """The first error of a failed validation, with the pointer and line it stands at, and how many more places there are.
 
@@ -106,19 +139,14 @@ def malformed_from(problem: ValidationError, data: bytes, file: str | None) -> M
         if below.startswith(f"{pointer}/"):
             pointer, first = below, error
     elsewhere = {other for other, _ in errors if other != pointer and not pointer.startswith(f"{other}/")}
-    message = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    expected = message if message.startswith("expected") else f"expected {message[:1].lower()}{message[1:]}"
-    if first["type"] == "string_pattern_mismatch":
-        expected = _IN_WORDS.get(first["ctx"]["pattern"], expected)
-    found = "" if isinstance(first.get("input"), dict | list) else f", found {shown(first.get('input'))}"
     more = f" (and {len(elsewhere)} more)" if elsewhere else ""
     code = {"missing": "missing-key", "extra_forbidden": "unknown-key"}.get(first["type"], "invalid-value")
-    if code == "unknown-key":
-        expected, found = "expected only the keys of this document, found an unknown one", ""
-    if code == "missing-key":
-        expected, found = "expected this key, found none", ""
     return Malformed(
-        code, f"{expected}{found}{more}", file, locate(data.decode("utf-8"), pointer), pointer,
+        code,
+        f"{_in_words(first)}{more}",
+        file,
+        locate(data.decode("utf-8"), pointer),
+        pointer,
         "see the schema of this document (schemas/)",
     )
 
@@ -156,6 +184,21 @@ def refuse_repeated(ids: Iterable[str], what: str) -> None:
 
 
 __all__ = [
-    "DISTINCT", "Count", "Digest", "Document", "Identifier", "JsonValue", "Ordinal", "SafeInteger", "ShareFraction", "Strict", "Text", "Time",
-    "malformed_from", "pointer_of", "read_document", "refuse_repeated",
+    "DISTINCT",
+    "KEBAB",
+    "Count",
+    "Digest",
+    "Document",
+    "Identifier",
+    "JsonValue",
+    "Ordinal",
+    "SafeInteger",
+    "ShareFraction",
+    "Strict",
+    "Text",
+    "Time",
+    "malformed_from",
+    "pointer_of",
+    "read_document",
+    "refuse_repeated",
 ]

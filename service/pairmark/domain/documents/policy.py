@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from pairmark.domain.documents.base import (
     DISTINCT,
+    KEBAB,
     Document,
     Identifier,
     JsonValue,
@@ -17,7 +18,7 @@ from pairmark.domain.documents.base import (
     refuse_repeated,
 )
 
-RuleId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
+RuleId = Annotated[str, StringConstraints(pattern=KEBAB, max_length=64)]
 
 
 class PolicyRule(Strict):

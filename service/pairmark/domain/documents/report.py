@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from typing_extensions import TypeAliasType
 
-from pairmark.domain.documents.base import Count, Digest, Document, Identifier, SafeInteger, Strict, Text
+from pairmark.domain.documents.base import KEBAB, Count, Digest, Document, Identifier, SafeInteger, Strict, Text
 from pairmark.domain.documents.metric_values import Metrics
 from pairmark.domain.documents.policy import RuleId
 
 Outcome = Literal["passed", "failed", "held", "not_applicable", "crashed"]
 Verdict = Literal["certified", "quarantined", "refused"]
-Flag = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
+Flag = Annotated[str, StringConstraints(pattern=KEBAB, max_length=64)]
 
 EvidenceValue = TypeAliasType(
     "EvidenceValue", "bool | SafeInteger | str | tuple[EvidenceValue, ...] | dict[str, EvidenceValue] | None"
@@ -95,6 +95,16 @@ class Report(Document):
 
 
 __all__ = [
-    "ArmCounts", "EvidenceValue", "Finding", "Flag", "Metrics", "Outcome", "PolicyReference",
-    "Report", "ReportCounts", "ReportRuns", "ReportSuite", "Verdict",
+    "ArmCounts",
+    "EvidenceValue",
+    "Finding",
+    "Flag",
+    "Metrics",
+    "Outcome",
+    "PolicyReference",
+    "Report",
+    "ReportCounts",
+    "ReportRuns",
+    "ReportSuite",
+    "Verdict",
 ]

@@ -55,7 +55,9 @@ class Decoding(Strict):
 
     def recorded(self) -> dict[str, JsonValue]:
         """Only the keys that were written, with their values."""
-        return {key: getattr(self, key) for key in self.model_fields_set if key not in self.__pydantic_extra__} | self.__pydantic_extra__
+        return {
+            key: getattr(self, key) for key in self.model_fields_set if key not in self.__pydantic_extra__
+        } | self.__pydantic_extra__
 
 
 class Scaffold(Strict):

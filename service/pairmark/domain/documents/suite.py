@@ -108,7 +108,9 @@ class SuiteManifest(Document):
             seen: set[tuple[str, str]] = set()
             for cell in self.grid:
                 if cell.task not in tasks or cell.injection not in injections:
-                    raise ValueError(f"expected grid cells of listed tasks and injections, found {cell.task!r}, {cell.injection!r}")
+                    raise ValueError(
+                        f"expected grid cells of listed tasks and injections, found {cell.task!r}, {cell.injection!r}"
+                    )
                 if (cell.task, cell.injection) in seen:
                     raise ValueError(f"expected each grid cell once, found {cell.task!r}, {cell.injection!r} again")
                 seen.add((cell.task, cell.injection))
