@@ -87,7 +87,9 @@ class Importer(Protocol):
         """The run below `paths`.
 
         Args:
-            suite, suite_digest: the manifest the run is of, and its content digest.
+            paths: the harness' folders or files.
+            suite: manifest the run is of.
+            suite_digest: its content digest.
             arm: `benign` or `attacked` (a baseline is an attacked run).
             attack: which attack, where the folder holds several; null in the benign arm.
             epoch: number of the epoch, only where there is a single one (default 1).

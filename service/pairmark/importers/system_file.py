@@ -78,8 +78,10 @@ def agreed(recorded: Any, given: Any, pointer: str) -> Any:
     """
     if recorded is not None and given is not None and recorded != given:
         raise Malformed(
-            "contradiction", f"expected {shown(recorded, 120)} as the harness' files record it, found {shown(given, 120)}",
-            pointer=pointer, remedy="correct the system file, or leave out what the files record",
+            "contradiction",
+            f"expected {shown(recorded, 120)} as the harness' files record it, found {shown(given, 120)}",
+            pointer=pointer,
+            remedy="correct the system file, or leave out what the files record",
         )
     return recorded if recorded is not None else given
 
@@ -123,8 +125,10 @@ def run_epochs(given: list[dict[str, Any]] | None, found: Mapping[int, int | Non
     listed = {item["epoch"]: item["seed"] for item in given}
     if len(listed) != len(given) or set(listed) != set(found):
         raise Malformed(
-            "contradiction", f"expected the epochs {sorted(found)} as found in the folders, found {sorted(i['epoch'] for i in given)}",
-            pointer="/epochs", remedy="list every epoch once, numbered from 1 in the order of the folders",
+            "contradiction",
+            f"expected the epochs {sorted(found)} as found in the folders, found {sorted(i['epoch'] for i in given)}",
+            pointer="/epochs",
+            remedy="list every epoch once, numbered from 1 in the order of the folders",
         )
     return [
         {"epoch": number, "seed": agreed(seed, listed[number], f"/epochs/{index}/seed")}

@@ -98,7 +98,7 @@ def delivery_of(messages: Sequence[Message], injections: Mapping[str, str] | Non
             output = forms(f"{message.text}\n{message.error or ''}")
             shown = shown or shows(output, payloads)
             explained |= _said_beside(wanted, output, payloads)
-    return Delivery(delivered, actions if actions else None)
+    return Delivery(delivered, actions or None)
 
 
 def _said(sought: frozenset[str], texts: Iterable[str]) -> frozenset[str]:

@@ -51,29 +51,46 @@ def pipeline_folders(paths: Sequence[Path], epoch: int | None) -> list[PipelineF
     found = [folder for path in paths for folder in _pipelines_of(path)]
     if epoch is not None and len(found) != 1:
         raise Malformed(
-            "usage", f"expected one pipeline directory with an epoch number, found {len(found)}",
+            "usage",
+            f"expected one pipeline directory with an epoch number, found {len(found)}",
             remedy="leave the number out: several directories are epochs 1, 2, … in their order",
         )
     if len({os.path.realpath(path) for path, _ in found}) != len(found):
-        raise Malformed("usage", "expected each pipeline directory once, found one again", remedy="name every epoch once")
+        raise Malformed(
+            "usage", "expected each pipeline directory once, found one again", remedy="name every epoch once"
+        )
     return [PipelineFolder(path, epoch or number, seed) for number, (path, seed) in enumerate(found, 1)]
 
 
 def _pipelines_of(path: Path) -> list[tuple[Path, int | None]]:
     if not path.is_dir():
-        raise Malformed("not-a-folder", "expected a pipeline directory, found none", file=str(path), remedy=f"its files lie in {_SHAPE}")
+        raise Malformed(
+            "not-a-folder",
+            "expected a pipeline directory, found none",
+            file=str(path),
+            remedy=f"its files lie in {_SHAPE}",
+        )
     if is_pipeline(path):
         return [(path, _seed_of(path))]
     seeds = [child for child in _folders(path) if _SEED.fullmatch(child.name)]
     if seeds:
-        return [(_only_pipeline(child), _seed_of(child)) for child in sorted(seeds, key=lambda child: int(child.name[5:]))]
+        return [
+            (_only_pipeline(child), _seed_of(child)) for child in sorted(seeds, key=lambda child: int(child.name[5:]))
+        ]
     inner = [child.name for child in _folders(path) if is_pipeline(child)]
     if inner:
         raise Malformed(
-            "several-pipelines", f"expected one pipeline directory, found a folder of them: {_listed(inner)}", file=str(path),
+            "several-pipelines",
+            f"expected one pipeline directory, found a folder of them: {_listed(inner)}",
+            file=str(path),
             remedy="name one of them",
         )
-    raise Malformed("no-records", f"expected AgentDojo log files in {_SHAPE}, found none", file=str(path), remedy="name a pipeline directory")
+    raise Malformed(
+        "no-records",
+        f"expected AgentDojo log files in {_SHAPE}, found none",
+        file=str(path),
+        remedy="name a pipeline directory",
+    )
 
 
 def _only_pipeline(seed: Path) -> Path:
@@ -83,7 +100,8 @@ def _only_pipeline(seed: Path) -> Path:
     if len(inner) != 1:
         raise Malformed(
             "several-pipelines" if inner else "no-records",
-            f"expected one pipeline directory, found {_listed([c.name for c in inner]) if inner else 'none'}", file=str(seed),
+            f"expected one pipeline directory, found {_listed([c.name for c in inner]) if inner else 'none'}",
+            file=str(seed),
             remedy="name one pipeline directory of each seed instead",
         )
     return inner[0]
@@ -119,8 +137,7 @@ def _folders(path: Path, root: str | None = None, outward: list[Path] | None = N
 
 
 def _within(path: str, root: str) -> bool:
-    real = os.path.realpath(path)
-    return real == root or real.startswith(os.path.join(root, ""))
+    return Path(os.path.realpath(path)).is_relative_to(root)
 
 
 def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]:

@@ -29,7 +29,7 @@ class Ids:
     @classmethod
     def of(cls, suite: SuiteManifest) -> Ids:
         return cls(
-            frozenset(item.group for item in (*suite.tasks, *suite.injections)),
+            frozenset({task.group for task in suite.tasks} | {injection.group for injection in suite.injections}),
             frozenset(item.id for item in suite.injections),
             frozenset(item.id for item in suite.tasks),
         )
@@ -88,7 +88,9 @@ class AgentDojoImporter:
         if arm == "attacked":
             attack = _the_attack(found, ids, attack)
         elif attack is not None:
-            raise Malformed("usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out")
+            raise Malformed(
+                "usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out"
+            )
         chosen = _chosen(found, ids, NO_ATTACK if attack is None else attack)
         if outward:
             chosen.set_aside["links that leave the folder"] = len(outward)
@@ -112,8 +114,10 @@ class AgentDojoImporter:
             rows.append(row_of(cell, record))
         if not rows:
             raise Malformed(
-                "no-episodes", f"expected episodes of {', '.join(sorted(ids.suites))} in the {arm} arm, found none",
-                file=str(paths[0]), remedy="check the suite manifest, the arm and the attack",
+                "no-episodes",
+                f"expected episodes of {', '.join(sorted(ids.suites))} in the {arm} arm, found none",
+                file=str(paths[0]),
+                remedy="check the suite manifest, the arm and the attack",
             )
         one_run.check()
         recorded = {"system_prompt_digest": one_run.system_prompt_digest}
@@ -151,10 +155,13 @@ def _the_attack(found: Sequence[tuple[int, Place]], ids: Ids, attack: str | None
         return attack
     listed = ", ".join(map(shown, names)) if names else "none"
     if attack is not None:
-        raise Malformed("no-episodes", f"expected the attack {shown(attack)}, found {listed}", remedy="name one that was run")
+        raise Malformed(
+            "no-episodes", f"expected the attack {shown(attack)}, found {listed}", remedy="name one that was run"
+        )
     if len(names) != 1:
         raise Malformed(
-            "mixed-attacks" if names else "no-episodes", f"expected one attack, found {listed}: two attacks are two runs",
+            "mixed-attacks" if names else "no-episodes",
+            f"expected one attack, found {listed}: two attacks are two runs",
             remedy="name one with --attack" if names else "import the folder of an attacked run",
         )
     return names[0]

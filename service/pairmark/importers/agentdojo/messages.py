@@ -82,7 +82,11 @@ def _block_text(block: Any) -> str | None:
 
 
 def _call_of(value: Any) -> Call:
-    if not isinstance(value, dict) or not isinstance(value.get("function"), str) or not isinstance(value.get("args"), dict):
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("function"), str)
+        or not isinstance(value.get("args"), dict)
+    ):
         raise ValueError(f"expected a call with `function` and `args`, found {shown(value)}")
     return Call(value["function"], value["args"])
 

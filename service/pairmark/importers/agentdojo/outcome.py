@@ -24,7 +24,9 @@ _BLOCKED = re.compile(
 )
 _OWN_CONTEXT_LIMIT = re.compile(r"^Skipping task .{0,300}? due to context_length_exceeded:", re.DOTALL)
 _OWN_SERVER_ERROR = re.compile(r"^Skipping task .{0,300}? because of internal server error:", re.DOTALL)
-_STATUS_CODE = re.compile(r"(?:^|error code|status code|status|http(?:/[0-9.]+)?)[\s:=\"']{0,4}(?P<code>[1-5][0-9]{2})\b", re.IGNORECASE)
+_STATUS_CODE = re.compile(
+    r"(?:^|error code|status code|status|http(?:/[0-9.]+)?)[\s:=\"']{0,4}(?P<code>[1-5][0-9]{2})\b", re.IGNORECASE
+)
 _LIMIT = re.compile(
     r"context_length|context[ _](?:length|window)|maximum context|reduce the length of the messages|prompt is too long"
     r"|max_new_tokens|token limit|(?:step|iteration|turn|recursion)s? limit|max(?:imum)?[ _](?:number of )?(?:steps|iterations|iters|turns)",
@@ -53,7 +55,9 @@ def error_status(text: str) -> Status:
     if _OWN_SERVER_ERROR.search(text):
         return "infra_error"
     code = _STATUS_CODE.search(text)
-    if code is not None and (code["code"] in ("401", "402", "403", "408", "409", "425", "429") or code["code"][0] == "5"):
+    if code is not None and (
+        code["code"] in ("401", "402", "403", "408", "409", "425", "429") or code["code"][0] == "5"
+    ):
         return "infra_error"
     return "agent_limit" if _LIMIT.search(text) else "infra_error"
 

@@ -81,8 +81,12 @@ def read_record(path: Path) -> Record:
         raise UnreadableRecord("expected `messages`, found none")
     injections = _field(value, "injections", (dict,))
     if injections is not None:
-        if not all(isinstance(payload, str) and len(payload) <= MAX_PAYLOAD_CHARACTERS for payload in injections.values()):
-            raise UnreadableRecord(f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters")
+        if not all(
+            isinstance(payload, str) and len(payload) <= MAX_PAYLOAD_CHARACTERS for payload in injections.values()
+        ):
+            raise UnreadableRecord(
+                f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters"
+            )
         if len(injections) > MAX_PAYLOADS:
             raise UnreadableRecord(f"expected at most {MAX_PAYLOADS} `injections`, found {len(injections)}")
     error = _field(value, "error", (str,))
@@ -138,7 +142,7 @@ def _bytes_of(path: Path) -> bytes:
             raise UnreadableRecord("expected a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise UnreadableRecord(f"expected at most {MAX_FILE_BYTES} bytes, found {status.st_size}")
-        return file.read(MAX_FILE_BYTES + 1)[: MAX_FILE_BYTES]
+        return file.read(MAX_FILE_BYTES + 1)[:MAX_FILE_BYTES]
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -44,16 +44,19 @@ class OneRun:
         for name, seen in self._seen.items():
             if len(seen) > 1:
                 listed = "; ".join(
-                    f"{_value(value)} in {count} files, first {first}" for value, (count, first) in sorted(seen.items(), key=_by_first)
+                    f"{_value(value)} in {count} files, first {first}"
+                    for value, (count, first) in sorted(seen.items(), key=_by_first)
                 )
                 raise Malformed(
-                    f"mixed-{name.replace(' ', '-')}s", f"expected one {name} in one run, found {listed}",
+                    f"mixed-{name.replace(' ', '-')}s",
+                    f"expected one {name} in one run, found {listed}",
                     remedy="run the folder again under one version, or import what belongs together from a folder of its own",
                 )
         version = self._only("benchmark version")
         if self._exported and version is not None and version != self._suite.version:
             raise Malformed(
-                "benchmark-version", f"expected records of {shown(self._suite.version)}, the manifest's version, found {shown(version)}",
+                "benchmark-version",
+                f"expected records of {shown(self._suite.version)}, the manifest's version, found {shown(version)}",
                 remedy=f"export the suite at {version}",
             )
 
@@ -63,8 +66,12 @@ class OneRun:
         notes = []
         if version is None:
             notes.append("the files do not record a benchmark version")
-        elif not self._exported and version != self._suite.version and not self._suite.version.startswith(f"{version}-"):
-            notes.append(f"the files are of benchmark version {version}, the manifest is labelled {self._suite.version}")
+        elif (
+            not self._exported and version != self._suite.version and not self._suite.version.startswith(f"{version}-")
+        ):
+            notes.append(
+                f"the files are of benchmark version {version}, the manifest is labelled {self._suite.version}"
+            )
         if package is None:
             notes.append("the files do not record a package version: harness.version is unrecorded unless it is given")
         if self.system_prompt_digest is None:

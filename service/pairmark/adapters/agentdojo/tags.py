@@ -1,0 +1,28 @@
+"""Capability tags of a task, from the calls of its ground truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_READING = ("get_", "read_", "search_", "list_", "check_", "find_")
+"""How the names of AgentDojo's reading tools begin; every other tool acts."""
+
+
+def reads(tool: str) -> bool:
+    """Whether a tool only fetches something."""
+    return tool.startswith(_READING)
+
+
+def ground_truth_tools(suite: Any, task: Any) -> list[str]:
+    """Names of the tools that the ground truth calls, in order."""
+    environment = task.init_environment(suite.load_and_inject_default_environment({}))
+    return [call.function for call in task.ground_truth(environment)]
+
+
+def tags_of(calls: Sequence[str]) -> list[str]:
+    """`tools:N` (distinct tools), `multi-hop` (something is read before something is done), and `tool:NAME` of each tool."""
+    acts = [index for index, tool in enumerate(calls) if not reads(tool)]
+    multi_hop = any(reads(tool) for tool in calls[: acts[-1]]) if acts else False
+    names = sorted(set(calls))
+    return [f"tools:{len(names)}", *(["multi-hop"] if multi_hop else []), *(f"tool:{name}" for name in names)]
