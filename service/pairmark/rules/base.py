@@ -84,6 +84,6 @@ class Rule:
     last: bool = False
 
 
-def exact(number: float | int | str) -> Fraction:
+def exact(number: float | str) -> Fraction:
     """A policy's decimal parameter as the exact fraction its digits say (0.05 is 1/20)."""
     return Fraction(str(number))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polars.exceptions import PanicException
+
 from pairmark.domain.documents.policy import Policy
 from pairmark.domain.documents.report import EvidenceValue, Finding
 from pairmark.domain.errors import one_line
@@ -22,7 +24,7 @@ def judge_all(policy: Policy, context: Context) -> tuple[tuple[Finding, ...], tu
         try:
             judgement = rule.judge(seen, rule.params.model_validate(entry.params))
             finding = _finding(entry.id, judgement)
-        except Exception as crash:  # a rule that cannot finish must refuse, whatever it met
+        except (Exception, PanicException) as crash:  # noqa: BLE001 - a rule that cannot finish must refuse, whatever it met
             finding = Finding(
                 rule=entry.id,
                 outcome="crashed",

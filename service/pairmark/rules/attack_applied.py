@@ -1,0 +1,78 @@
+"""Rule `attack-applied`: attacked transcripts are not benign ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from pairmark.domain.documents.report import EvidenceValue
+from pairmark.domain.evidence import Arm, CellTable, Flags
+from pairmark.domain.world import World
+from pairmark.rules.base import Context, Judgement, NoParams, Rule
+from pairmark.rules.cell_names import first_cells
+from pairmark.rules.wording import counted, failed, listed, passed
+
+EXPECTED = "no delivered attacked cell, and not all attacked cells, to have a transcript of the benign arm"
+REMEDY = "the attack was not applied to these cells: check the attack's name in the harness, and run the attacked arm again"
+
+
+def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
+    """Looks up each attacked cell's transcript digest among the benign ones of its task, in any epoch."""
+    attacked, cells = context.experiment.attacked, context.experiment.attacked_cells
+    digests = attacked.ledger["transcript_digest"]
+    known = digests.is_not_null().to_numpy()[cells.row]
+    recorded = int(known.sum())
+    benign = context.experiment.benign.ledger.lazy().select("task_id", "transcript_digest").drop_nulls().collect()
+    evidence: dict[str, EvidenceValue] = {"recorded": {"benign": benign.height, "attacked": recorded}}
+    if recorded == 0 or benign.height == 0:
+        where = [name for name, count in (("benign", benign.height), ("attacked", recorded)) if count == 0]
+        return Judgement("not_applicable", f"no transcript digest is recorded in the {' and the '.join(where)} arm", evidence)
+    same = _benign_transcript(attacked, cells, benign)
+    despite = same & (cells.delivered == 1)
+    found = []
+    for key, picked in (("benign_transcript", same), ("benign_transcript_though_delivered", despite)):
+        evidence[key] = {"count": int(picked.sum()), "cells": first_cells(attacked, cells, picked)}
+    if despite.any():
+        number = int(despite.sum())
+        names = first_cells(attacked, cells, despite)
+        found.append(f"{counted(number, 'delivered cell')} with a benign transcript ({listed(names, number)})")
+    if int(same.sum()) == recorded:
+        found.append(f"a benign transcript in all {counted(recorded, 'attacked cell')} that record one")
+    if found:
+        return failed(EXPECTED, found, REMEDY, evidence)
+    return passed(f"{counted(recorded, 'attacked transcript')}, of which {int(same.sum())} like a benign one, none delivered", evidence)
+
+
+def _benign_transcript(attacked: Arm, cells: CellTable, benign: pl.DataFrame) -> Flags:
+    """Cells whose transcript digest a benign episode of the same task has."""
+    ledger = attacked.ledger.select("task_id", "transcript_digest")
+    same = np.zeros(len(cells), dtype=np.bool_)
+    # One column first: digests seldom meet, and then the task decides.
+    met = ledger["transcript_digest"].is_in(benign["transcript_digest"].implode()).fill_null(False).to_numpy()[cells.row]
+    candidates = np.flatnonzero(met)
+    if len(candidates):
+        benign_of_task = benign.unique().with_columns(pl.lit(True).alias("same"))
+        joined = ledger[cells.row[candidates]].join(
+            benign_of_task, on=["task_id", "transcript_digest"], how="left", maintain_order="left"
+        )
+        same[candidates] = joined["same"].fill_null(False).to_numpy()
+    return same
+
+
+def _same_as_benign(world: World, where: pl.Expr) -> World:
+    benign = world.frame("benign")
+    digests = dict(zip(benign["task_id"], benign["transcript_digest"], strict=True))
+    return world.set("attacked", where, transcript_digest=pl.col("task_id").replace_strict(digests))
+
+
+RULE = Rule(
+    id="attack-applied",
+    version=1,
+    title="attacked cells do not repeat benign transcripts",
+    why="An attacked arm whose injections were never put in is the benign arm over again, and shows no drop.",
+    source="a misspelt attack name, or a cached result, leaves a harness running the plain tasks under an attack's label",
+    remedy=REMEDY,
+    judge=judge,
+    passing=lambda world: _same_as_benign(world, pl.col("delivered").not_()),
+    failing=lambda world: _same_as_benign(world, pl.col("delivered")),
+)
