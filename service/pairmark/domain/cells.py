@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairmark.domain.documents.episode import STATUSES
 from pairmark.domain.evidence import NO_INJECTION, Arm, CellTable
-from pairmark.domain.plan import Codes, Plan
+from pairmark.domain.plan import DENSE_LIMIT, Codes, Plan
 
 
 def _codes(column: pl.Series, ids: tuple[str, ...], null_code: int) -> Codes:
@@ -44,6 +44,20 @@ def _starts(frame: pl.DataFrame, task: Codes, injection: Codes, epoch: Codes) ->
     return starts
 
 
+def _position(epoch: Codes, declared: Codes) -> Codes:
+    """Where each epoch stands among the declared ones, -1 where it is not among them."""
+    if not len(declared):
+        return np.full(len(epoch), -1, dtype=np.int64)
+    highest = int(declared.max())
+    if highest <= DENSE_LIMIT:  # a table is faster than a search, as long as it is small
+        table = np.full(highest + 2, -1, dtype=np.int64)
+        table[declared] = np.arange(len(declared))
+        return table[np.clip(epoch, 0, highest + 1)]
+    order = np.argsort(declared, kind="stable")
+    place = np.minimum(np.searchsorted(declared[order], epoch), len(declared) - 1)
+    return np.where(declared[order][place] == epoch, order[place], -1)
+
+
 def cell_table(arm: Arm, plan: Plan) -> CellTable:
     """One row per cell and epoch of `arm`. The ledger must be in canonical order."""
     frame = arm.ledger
@@ -55,26 +69,17 @@ def cell_table(arm: Arm, plan: Plan) -> CellTable:
     first = np.flatnonzero(starts)
     last = np.append(first[1:], len(task)) - 1 if len(first) else first
     lines = last - first + 1
-    again = np.zeros(len(task), dtype=np.int64)
-    if len(task) > 1:
+    picked, repeated = frame, np.zeros(len(first), dtype=np.bool_)
+    if len(first) < len(task):
+        again = np.zeros(len(task), dtype=np.int64)
         again[1:] = (~starts[1:]) & (attempt[1:] == attempt[:-1])
-    repeated = np.add.reduceat(again, first) > 0 if len(first) else np.zeros(0, dtype=np.bool_)
-
-    every = len(first) == len(task)
-    picked = frame if every else frame[last]
-    if not every:
-        task, injection, epoch = task[last], injection[last], epoch[last]
+        repeated = np.add.reduceat(again, first) > 0
+        picked, task, injection, epoch = frame[last], task[last], injection[last], epoch[last]
     if arm.role == "benign":
         planned = np.where(injection == NO_INJECTION, task, -1)
     else:
         planned = plan.attacked_cell_of(task, injection)
-    declared = np.array([item.epoch for item in arm.run.epochs], dtype=np.int64)
-    order = np.argsort(declared, kind="stable")
-    if len(declared):
-        place = np.minimum(np.searchsorted(declared[order], epoch), len(declared) - 1)
-        epoch_index = np.where(declared[order][place] == epoch, order[place], -1)
-    else:
-        epoch_index = np.full(len(epoch), -1, dtype=np.int64)
+    epoch_index = _position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64))
     status = picked["status"].cast(pl.Enum(STATUSES)).to_physical().cast(pl.Int8).to_numpy()
     return CellTable(
         task=task,

@@ -12,6 +12,9 @@ from pairmark.domain.documents.suite import SuiteManifest
 
 Codes = NDArray[np.int64]
 
+DENSE_LIMIT = 4_000_000
+"""Entries up to which a look-up is a table."""
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -84,9 +87,27 @@ class Plan:
     def attacked_cell_of(self, task: Codes, injection: Codes) -> Codes:
         """Index of each (task, injection) in the attacked plan, -1 where it is not planned (negative codes included)."""
         width = len(self.suite.injections) + 1
-        wanted = np.where((task >= 0) & (injection >= 0), task * width + injection, -1)
-        keys = self.cell_task * width + self.cell_injection
+        met = (task >= 0) & (injection >= 0)
+        if self._table is not None:
+            return np.where(met, self._table[np.where(met, task * width + injection, 0)], -1)
+        wanted = np.where(met, task * width + injection, -1)
+        keys = self._keys
         if len(keys) == 0:
             return np.full(len(task), -1, dtype=np.int64)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
+
+    @cached_property
+    def _keys(self) -> Codes:
+        """One number per attacked cell, ascending."""
+        return self.cell_task * (len(self.suite.injections) + 1) + self.cell_injection
+
+    @cached_property
+    def _table(self) -> Codes | None:
+        """Index of the attacked cell under its key, -1 where there is none; None where the table would be large."""
+        size = self.tasks * (len(self.suite.injections) + 1)
+        if size > DENSE_LIMIT:
+            return None
+        table = np.full(size, -1, dtype=np.int64)
+        table[self._keys] = np.arange(self.cells)
+        return table

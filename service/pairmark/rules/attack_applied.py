@@ -22,7 +22,9 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     digests = attacked.ledger["transcript_digest"]
     known = digests.is_not_null().to_numpy()[cells.row]
     recorded = int(known.sum())
-    benign = context.experiment.benign.ledger.lazy().select("task_id", "transcript_digest").drop_nulls().collect()
+    benign = context.experiment.benign.ledger.select("task_id", "transcript_digest")
+    if benign["transcript_digest"].null_count():
+        benign = benign.drop_nulls()
     evidence: dict[str, EvidenceValue] = {"recorded": {"benign": benign.height, "attacked": recorded}}
     if recorded == 0 or benign.height == 0:
         where = [name for name, count in (("benign", benign.height), ("attacked", recorded)) if count == 0]
@@ -47,8 +49,9 @@ def _benign_transcript(attacked: Arm, cells: CellTable, benign: pl.DataFrame) ->
     """Cells whose transcript digest a benign episode of the same task has."""
     ledger = attacked.ledger.select("task_id", "transcript_digest")
     same = np.zeros(len(cells), dtype=np.bool_)
-    # One column first: digests seldom meet, and then the task decides.
-    met = ledger["transcript_digest"].is_in(benign["transcript_digest"].implode()).fill_null(False).to_numpy()[cells.row]
+    # Hashes first: digests of two arms seldom meet, and where hashes do, digest and task decide.
+    hashes = ledger["transcript_digest"].hash()
+    met = hashes.is_in(benign["transcript_digest"].hash().implode()).to_numpy()[cells.row]
     candidates = np.flatnonzero(met)
     if len(candidates):
         benign_of_task = benign.unique().with_columns(pl.lit(True).alias("same"))
@@ -70,7 +73,7 @@ RULE = Rule(
     version=1,
     title="attacked cells do not repeat benign transcripts",
     why="An attacked arm whose injections were never put in is the benign arm over again, and shows no drop.",
-    source="a misspelt attack name, or a cached result, leaves a harness running the plain tasks under an attack's label",
+    source="an injection that was delivered stands in the transcript, so a delivered cell cannot have the digest of one without it",
     remedy=REMEDY,
     judge=judge,
     passing=lambda world: _same_as_benign(world, pl.col("delivered").not_()),

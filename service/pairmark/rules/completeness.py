@@ -15,7 +15,6 @@ from pairmark.rules.base import FIRST_CELLS
 from pairmark.rules.cell_names import first_cells, planned_cell_name
 from pairmark.rules.wording import counted, listed
 
-
 PHRASES = {
     "missing": "missing", "extra": "not planned", "undeclared_epoch": "of an undeclared epoch", "repeated": "repeated",
 }

@@ -46,7 +46,7 @@ RULE = Rule(
         "A defense that is only in the attacked arm takes its own cost out of the benign number; a shorter step limit"
         " under attack makes a drop of its own."
     ),
-    source="published defense tables quote the undefended agent's benign utility beside the defended agent's attacked one",
+    source="a defense has a cost of its own without any attack, which published defense tables show as lower benign utility",
     remedy=REMEDY,
     judge=judge,
     passing=lambda world: world.edit_run("all", "/system/limits", {}),
