@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from pairmark.domain.comparability import CellMatch, weight_share
+from pairmark.domain.documents.exact import Exact
 from pairmark.domain.documents.suite import Injection, SuiteManifest, Task
 from pairmark.domain.documents.suite_diff import (
     CellsDiff,
@@ -17,14 +18,12 @@ from pairmark.domain.documents.suite_diff import (
     ItemPart,
     ItemsDiff,
     SettingChange,
-    Share,
     SuiteDiff,
     SuiteSide,
     ToolsDiff,
 )
 from pairmark.domain.evidence import Flags
 from pairmark.domain.plan import Plan
-from pairmark.stats.exact import decimal_string
 
 ItemT = TypeVar("ItemT", Task, Injection)
 PARTS: dict[ItemPart, Callable[[Task | Injection], object]] = {
@@ -58,13 +57,6 @@ def diff_suites(left: SuiteManifest, left_digest: str, right: SuiteManifest, rig
         comparability=comparability,
         notes=_notes(match, comparability, attacked, settings, tools),
     )
-
-
-def share_of(fraction: Fraction | None) -> Share | None:
-    """A share as the documents write it; None stays None."""
-    if fraction is None:
-        return None
-    return Share(value=decimal_string(fraction), fraction=f"{fraction.numerator}/{fraction.denominator}")
 
 
 def _side(suite: SuiteManifest, digest: str, plan: Plan) -> SuiteSide:
@@ -196,8 +188,8 @@ def _cells(
         added=right - both,
         removed=left - both,
         changed_by={part: int((planned_in_both & flags).sum()) for part, flags in differs.items()},
-        share_of_left=share_of(share_of_left),
-        share_of_right=share_of(share_of_right),
+        share_of_left=None if share_of_left is None else Exact.of(share_of_left),
+        share_of_right=None if share_of_right is None else Exact.of(share_of_right),
     )
 
 
@@ -225,7 +217,7 @@ def _notes(
     if any(change.setting == "environment.digest" for change in settings):
         notes.append("the environment changed, and with it every cell")
     if any(change.setting == "weighting" for change in settings):
-        notes.append("the weightings differ: on the common cells one of them has to be chosen for both sides")
+        notes.append("the weightings differ, and numbers of two weightings are never subtracted")
     if tools.changed or tools.added or tools.removed:
         notes.append(
             f"the tools changed ({len(tools.changed)} changed, {len(tools.added)} added, {len(tools.removed)} removed):"

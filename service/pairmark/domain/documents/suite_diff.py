@@ -7,20 +7,13 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from pairmark.domain.documents.base import Count, Digest, Document, Identifier, Strict, Text
-from pairmark.domain.documents.metric_values import Decimal6, ExactFraction
+from pairmark.domain.documents.exact import Exact
 
 ItemPart = Literal["prompt", "checker", "group", "tags"]
 """`prompt` is the digest of what is asked, of the agent or of the attacker; `checker` that of the end-state check."""
 
 Setting = Literal["suite", "environment.digest", "environment.clock", "grid", "epochs", "weighting"]
 Comparability = Literal["same-mix", "common-mix", "none"]
-
-
-class Share(Strict):
-    """An exact share of 1, and its six-place decimal."""
-
-    value: Decimal6
-    fraction: ExactFraction
 
 
 class SuiteSide(Strict):
@@ -81,8 +74,8 @@ class CellsDiff(Strict):
     added: Count
     removed: Count
     changed_by: dict[Text, Count]
-    share_of_left: Share | None
-    share_of_right: Share | None
+    share_of_left: Exact | None
+    share_of_right: Exact | None
     """Weight of the surviving cells under each side's own weighting; null where that side plans no cell."""
 
 

@@ -1,0 +1,151 @@
+"""Direct standardisation: two suites without enough cells in common, their groups weighed alike.
+
+The mix of groups is the mean of the two sides' own, so that swapping the sides only turns the sign. The sides are
+counted as independent samples; where they share some cells the interval is too wide rather than too narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pairmark.app.comparison.changes import change_of
+from pairmark.app.comparison.pair import CertifiedPair
+from pairmark.app.comparison.rates import RATES, UTILITY_DROP, Rate
+from pairmark.domain.comparability import crossing_of
+from pairmark.domain.documents.comparison import Change, Changes, NoChange
+from pairmark.domain.plan import Codes
+from pairmark.stats.arrays import FloatArray
+from pairmark.stats.crossing import Crossing, cell_weights
+from pairmark.stats.exact import group_shares
+from pairmark.stats.intervals import Interval, difference_interval, tasks_departing
+from pairmark.stats.paired_difference import Uncertainty, p_no_difference
+from pairmark.stats.reweighting import standardisation_refusal, standardised
+from pairmark.stats.scope import decide_scope
+from pairmark.stats.variance import Variance, clustered_variance
+
+METHOD = "standardised, independent sides, clustered-t"
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The observed cells of one side for one rate, by group."""
+
+    pair: CertifiedPair
+    cells: Codes
+    crossing: Crossing
+    groups: tuple[str, ...]
+    shares: tuple[Fraction, ...]
+
+    @property
+    def tasks(self) -> list[int]:
+        return [int(count) for count in self.crossing.tasks_per_group()]
+
+
+def side_of(pair: CertifiedPair, rate: Rate) -> Side | None:
+    """None where no cell has a value."""
+    plan = pair.experiment.plan
+    observed = rate.observed(pair.pairing)
+    crossing = crossing_of(plan, observed)
+    if crossing is None:
+        return None
+    cells = np.flatnonzero(observed)
+    codes = np.unique(plan.task_group[plan.cell_task[cells]])
+    groups = tuple(plan.groups[code] for code in codes)
+    return Side(pair, cells, crossing, groups, group_shares(crossing, plan.suite.weighting))
+
+
+def refusal(left: CertifiedPair, right: CertifiedPair) -> str | None:
+    """Why the two may not be standardised; None where they may."""
+    here, there = side_of(left, UTILITY_DROP), side_of(right, UTILITY_DROP)
+    if here is None or there is None:
+        return "one side has no observed cell"
+    if set(here.groups) != set(there.groups):
+        return f"the strata do not match: groups {', '.join(here.groups)} against {', '.join(there.groups)}"
+    for name, side, other in (("left", here, there), ("right", there, here)):
+        found = standardisation_refusal(side.tasks, side.shares, _common_mix(side, other))
+        if found is not None:
+            return f"{name} side, {named_stratum(found, side.groups)}"
+    return None
+
+
+def named_stratum(refused: str, groups: tuple[str, ...]) -> str:
+    """A refusal with the group's name for its number."""
+    for number, group in enumerate(groups):
+        if refused.startswith(f"stratum {number}:"):
+            return f"group {group}:{refused.removeprefix(f'stratum {number}:')}"
+    return refused
+
+
+def standardised_changes(left: CertifiedPair, right: CertifiedPair) -> Changes:
+    """Changes of the four rates with each side's groups at the common mix. Only where `refusal` is None."""
+    return Changes(**{rate.key: _change(left, right, rate) for rate in RATES})
+
+
+def _common_mix(side: Side, other: Side) -> list[Fraction]:
+    elsewhere = dict(zip(other.groups, other.shares, strict=True))
+    return [(own + elsewhere[group]) / 2 for group, own in zip(side.groups, side.shares, strict=True)]
+
+
+def _change(left: CertifiedPair, right: CertifiedPair, rate: Rate) -> Change | NoChange:
+    here, there = side_of(left, rate), side_of(right, rate)
+    if here is None or there is None or set(here.groups) != set(there.groups):
+        return NoChange(change=None, reason="the strata with known values do not match")
+    before, after = _level(here, there, rate), _level(there, here, rate)
+    tasks = min(here.crossing.task_count, there.crossing.task_count)
+    uncertainty = _uncertainty(before, after, rate, tasks)
+    return change_of(before.mean, after.mean, uncertainty, tasks, len(here.cells) + len(there.cells))
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    mean: Fraction
+    variance: Variance
+    departing: int
+    no_interval: str | None
+
+
+def _level(side: Side, other: Side, rate: Rate) -> _Level:
+    """One side's rate at the common mix, with the variance of its own cells under those weights."""
+    weighting = side.pair.experiment.suite.weighting
+    mix = _common_mix(side, other)
+    sums = rate.by_group(side.pair.pairing, side.cells, side.crossing, weighting)
+    rates = [total / share for total, share in zip(sums, side.shares, strict=True)]
+    scale: FloatArray = np.array([float(common / own) for common, own in zip(mix, side.shares, strict=True)])
+    weights = cell_weights(side.crossing, weighting) * scale[side.crossing.group]
+    scope = decide_scope(side.crossing)
+    values = rate.values(side.pair.pairing, side.cells)
+    variance = clustered_variance(
+        values, weights, side.crossing, sample_injections=rate.touched_by_injections and scope.samples_injections
+    )
+    return _Level(standardised(rates, mix), variance, tasks_departing(values, side.crossing), scope.no_interval_reason)
+
+
+def _uncertainty(before: _Level, after: _Level, rate: Rate, tasks: int) -> Uncertainty:
+    reason = before.no_interval or after.no_interval
+    if reason is not None:
+        return Uncertainty(None, None, reason)
+    change = float(after.mean - before.mean)
+    both = _sum(before.variance, after.variance)
+    found = difference_interval(change, both, tasks, min(before.departing, after.departing), rate.largest_change)
+    method = found.method if found.floored else METHOD
+    interval = Interval(found.low, found.high, method, found.df, None, found.floored)
+    return Uncertainty(interval, p_no_difference(change, both, found, tasks, rate.largest_change), None)
+
+
+def _sum(first: Variance, second: Variance) -> Variance:
+    """Variance of a difference of independent estimates; Welch and Satterthwaite's degrees of freedom."""
+    parts = [part for part in (first, second) if part.df is not None]
+    total = math.fsum(part.value for part in parts)
+    df = total**2 / math.fsum(part.value**2 / part.df for part in parts if part.df is not None) if parts else None
+    return Variance(
+        total,
+        df,
+        np.concatenate([first.task_parts, second.task_parts]),
+        np.concatenate([first.injection_parts, second.injection_parts]),
+        np.concatenate([first.task_df, second.task_df]),
+        np.concatenate([first.injection_df, second.injection_df]),
+    )
