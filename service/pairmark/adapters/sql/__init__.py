@@ -1,0 +1,1 @@
+"""The database: tables, one transaction per request, migrations."""

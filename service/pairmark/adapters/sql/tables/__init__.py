@@ -1,0 +1,1 @@
+"""The repositories, one file for each part of the database."""

@@ -1,0 +1,55 @@
+"""All tables, seen through one session."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from sqlmodel import Session
+
+from pairmark.adapters.sql.tables.certificates import SqlCertificates
+from pairmark.adapters.sql.tables.certifications import SqlCertifications
+from pairmark.adapters.sql.tables.documents import SqlDocuments
+from pairmark.adapters.sql.tables.history import SqlHistory
+from pairmark.adapters.sql.tables.jobs import SqlJobs
+from pairmark.adapters.sql.tables.keys import SqlKeys
+from pairmark.adapters.sql.tables.runs import SqlRuns
+from pairmark.adapters.sql.tables.suites import SqlSuites
+
+
+class SqlTables:
+    """`Tables` on a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @cached_property
+    def documents(self) -> SqlDocuments:
+        return SqlDocuments(self._session)
+
+    @cached_property
+    def suites(self) -> SqlSuites:
+        return SqlSuites(self._session)
+
+    @cached_property
+    def runs(self) -> SqlRuns:
+        return SqlRuns(self._session)
+
+    @cached_property
+    def certifications(self) -> SqlCertifications:
+        return SqlCertifications(self._session)
+
+    @cached_property
+    def certificates(self) -> SqlCertificates:
+        return SqlCertificates(self._session)
+
+    @cached_property
+    def jobs(self) -> SqlJobs:
+        return SqlJobs(self._session)
+
+    @cached_property
+    def history(self) -> SqlHistory:
+        return SqlHistory(self._session)
+
+    @cached_property
+    def keys(self) -> SqlKeys:
+        return SqlKeys(self._session)

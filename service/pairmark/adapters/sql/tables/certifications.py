@@ -1,0 +1,42 @@
+"""Verdicts."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, select
+
+from pairmark.adapters.sql.models import CertificateRow, CertificationRow
+from pairmark.app.paging import is_plain
+from pairmark.app.ports import Certification
+
+
+class SqlCertifications:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(self, certification: Certification) -> None:
+        """Store a verdict; its certificate is stored by itself."""
+        self._session.add(
+            CertificationRow(
+                id=certification.id, subject=certification.subject, benign=certification.benign, attacked=certification.attacked,
+                baseline=certification.baseline, policy=certification.policy, manifest=certification.manifest,
+                disproof=certification.disproof, disproves=certification.disproves, report=certification.report,
+                verdict=certification.verdict, created_at=certification.created_at,
+            )
+        )
+        self._session.flush()
+
+    def of_id(self, certification_id: str) -> Certification | None:
+        return self._found(self._session.get(CertificationRow, certification_id) if is_plain(certification_id) else None)
+
+    def of_subject(self, subject: str) -> Certification | None:
+        return self._found(self._session.exec(select(CertificationRow).where(CertificationRow.subject == subject)).first())
+
+    def _found(self, row: CertificationRow | None) -> Certification | None:
+        if row is None:
+            return None
+        certificate = self._session.exec(select(CertificateRow.id).where(CertificateRow.certification == row.id)).first()
+        return Certification(
+            id=row.id, subject=row.subject, benign=row.benign, attacked=row.attacked, baseline=row.baseline, policy=row.policy,
+            manifest=row.manifest, disproof=row.disproof, disproves=row.disproves, report=row.report, verdict=row.verdict,
+            certificate=certificate, created_at=row.created_at,
+        )

@@ -1,0 +1,49 @@
+"""What a use case may refuse with, beyond the domain's own errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pairmark.domain.errors import Conflict, NotFound, PairmarkError, one_line
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place of a request that is part of the trouble. `pointer` is an RFC 6901 JSON pointer into its body."""
+
+    pointer: str
+    detail: str
+
+
+@dataclass(eq=False)
+class ConflictAt(Conflict):
+    """A conflict that stands at known places of the request."""
+
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(eq=False)
+class NotFoundAt(NotFound):
+    """A reference in a request's body that nothing is stored under."""
+
+    pointer: str | None = None
+
+
+@dataclass(eq=False)
+class InFlight(Conflict):
+    """The same request is being worked on; ask again after `retry_after` seconds."""
+
+    retry_after: int = 1
+
+
+@dataclass(eq=False)
+class Unavailable(PairmarkError):
+    """The database or the object store cannot serve now (HTTP 503); nothing was stored."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+    retry_after: int = 5
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")

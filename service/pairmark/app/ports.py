@@ -1,0 +1,311 @@
+"""What the use cases need from outside: tables in one transaction, ledgers, policies, a clock and new ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from pairmark.domain.documents.policy import Policy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ResultT = TypeVar("ResultT")
+
+Clock = Callable[[], datetime]
+"""The time now, with an offset."""
+
+NewId = Callable[[str], str]
+"""A new id of the kind named (`run`, `certification`, `certificate`); never one that was given before."""
+
+
+@dataclass(frozen=True)
+class SuiteLabel:
+    """A label of a suite version. `digest` is of its content, `manifest` of the whole document; times as `moments` writes."""
+
+    name: str
+    version: str
+    digest: str
+    manifest: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What closed a run: its final document, the canonical ledger's digest and count, the stored object's digest."""
+
+    document: str
+    ledger: str
+    count: int
+    object: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run. `announcement` and `document` (the latest) are digests of documents; `complete` says that it came with results."""
+
+    id: str
+    arm: str
+    suite: str
+    announcement: str
+    document: str
+    amendments: int
+    after_the_fact: bool
+    created_at: str
+    seal: Seal | None
+
+    @property
+    def state(self) -> Literal["announced", "sealed"]:
+        return "announced" if self.seal is None else "sealed"
+
+
+@dataclass(frozen=True)
+class Certification:
+    """A verdict that was given. Run fields are run ids; `policy`, `manifest`, `disproof` and `report` digests of documents."""
+
+    id: str
+    subject: str
+    benign: str
+    attacked: str
+    baseline: str | None
+    policy: str
+    manifest: str
+    disproof: str | None
+    disproves: str | None
+    report: str
+    verdict: str
+    certificate: str | None
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A released pair; `document` is the digest of the certificate document."""
+
+    id: str
+    certification: str
+    document: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A certification that waits for its turn. `problem` says why the last try came to nothing."""
+
+    id: str
+    subject: str
+    request: Mapping[str, Any]
+    created_at: str
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """What history finds a certificate by. Metric values are exact fractions (None: undefined) by metric name.
+
+    `names` holds what a filter of that kind matches: `model`, `defense`, `attack`, `harness`, `scaffold`.
+    `summary` is the line that an answer shows, as canonical bytes.
+    """
+
+    certificate: str
+    suite: str
+    weighting: str
+    definition: str
+    created_at: str
+    metrics: Mapping[str, str | None]
+    names: Mapping[str, Sequence[str]]
+    summary: bytes
+
+
+@dataclass(frozen=True)
+class HistoryLine:
+    """What a page of history shows of a certificate, and the value it is ordered by."""
+
+    certificate: str
+    order: str | float
+    summary: bytes
+
+
+Order = Literal["date", "drop", "utility"]
+
+
+@dataclass(frozen=True)
+class HistoryQuery:
+    """Filters of one page of history. `names` must all match; `bounds` are (metric, "min" or "max", value), inclusive."""
+
+    suite: str
+    weighting: str
+    definition: str
+    names: tuple[tuple[str, str], ...] = ()
+    since: str | None = None
+    until: str | None = None
+    bounds: tuple[tuple[str, Literal["min", "max"], float], ...] = ()
+    order: Order = "date"
+    descending: bool = True
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """An answer kept under an idempotency key."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A key in use. `token` belongs to whoever works on it; `answer` is there once the work is done."""
+
+    key: str
+    fingerprint: str
+    token: str
+    reserved_at: str
+    answer: KeptAnswer | None
+
+
+class Documents(Protocol):
+    """Documents as bytes by digest; written once."""
+
+    def put(self, digest: str, content: bytes) -> None: ...
+    def get(self, digest: str) -> bytes | None: ...
+
+
+class Suites(Protocol):
+    def add(self, label: SuiteLabel) -> None: ...
+    def of_label(self, name: str, version: str) -> SuiteLabel | None: ...
+    def of_digest(self, digest: str) -> tuple[SuiteLabel, ...]:
+        """Every label of this content, or of this whole manifest, in the order of registration."""
+        ...
+
+    def of_name(self, name: str) -> tuple[SuiteLabel, ...]: ...
+    def page(self, name: str | None, after: tuple[str, str, str] | None, limit: int) -> tuple[SuiteLabel, ...]:
+        """Up to `limit` labels after (created_at, name, version), in that order."""
+        ...
+
+
+class Runs(Protocol):
+    def add(self, run: StoredRun, complete: str | None) -> None:
+        """`complete`: digest of a document that came with its results; no two runs share one."""
+        ...
+
+    def of_id(self, run_id: str) -> StoredRun | None: ...
+    def of_complete(self, document: str) -> StoredRun | None: ...
+    def amend(self, run_id: str, number: int, document: str, at: str) -> None: ...
+    def seal(self, run_id: str, seal: Seal) -> None: ...
+
+
+class Certifications(Protocol):
+    def add(self, certification: Certification) -> None: ...
+    def of_id(self, certification_id: str) -> Certification | None: ...
+    def of_subject(self, subject: str) -> Certification | None: ...
+
+
+class Certificates(Protocol):
+    def add(self, certificate: Certificate) -> None: ...
+    def of_id(self, certificate_id: str) -> Certificate | None: ...
+
+
+class Jobs(Protocol):
+    def add(self, job: Job) -> None: ...
+    def of_id(self, job_id: str) -> Job | None: ...
+    def of_subject(self, subject: str) -> Job | None: ...
+    def waiting(self) -> tuple[Job, ...]:
+        """Jobs that were not given up, oldest first."""
+        ...
+
+    def give_up(self, job_id: str, problem: str | None) -> None:
+        """Note why a job came to nothing, or with None that it is to be tried again."""
+        ...
+
+    def remove(self, job_id: str) -> None: ...
+
+
+class History(Protocol):
+    def add(self, entry: HistoryEntry) -> None: ...
+    def page(self, query: HistoryQuery, after: tuple[str | float, str] | None, limit: int) -> tuple[HistoryLine, ...]:
+        """Up to `limit` lines after (value of the order, certificate id); those without a value are left out."""
+        ...
+
+
+class Keys(Protocol):
+    """Idempotency keys."""
+
+    def find(self, key: str) -> Reservation | None: ...
+    def reserve(self, reservation: Reservation) -> None:
+        """Take a key that is free, or take it over from an earlier reservation."""
+        ...
+
+    def finish(self, key: str, token: str, answer: KeptAnswer) -> bool:
+        """Keep the answer; False when somebody else holds the key by now."""
+        ...
+
+    def release(self, key: str, token: str) -> None: ...
+    def forget_before(self, moment: str) -> None: ...
+
+
+class Tables(Protocol):
+    """Everything stored, seen through one transaction."""
+
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def suites(self) -> Suites: ...
+    @property
+    def runs(self) -> Runs: ...
+    @property
+    def certifications(self) -> Certifications: ...
+    @property
+    def certificates(self) -> Certificates: ...
+    @property
+    def jobs(self) -> Jobs: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def keys(self) -> Keys: ...
+
+
+class Database(Protocol):
+    def reading(self) -> AbstractContextManager[Tables]:
+        """One consistent view; nothing can be written through it."""
+        ...
+
+    def write(self, work: Callable[[Tables], ResultT]) -> ResultT:
+        """Run `work` in one transaction and commit; nothing stays if it raises.
+
+        `work` runs again, on a fresh view, when another writer came first; so it must do nothing but use the tables.
+
+        Raises:
+            Unavailable: the database cannot be reached, is busy, full or read-only.
+        """
+        ...
+
+
+class Ledgers(Protocol):
+    """Sealed ledgers by object digest, in canonical order."""
+
+    def frame(self, object_digest: str) -> pl.DataFrame: ...
+
+
+class NamedPolicy(Protocol):
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def value(self) -> dict[str, Any]: ...
+    @property
+    def digest(self) -> str: ...
+
+
+class Policies(Protocol):
+    def __call__(self, name: str) -> NamedPolicy:
+        """The policy called `NAME/VERSION`.
+
+        Raises:
+            Malformed: there is none, with code `unknown-policy`.
+        """
+        ...
+

@@ -1,0 +1,35 @@
+"""Read a certificate with the report it releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pairmark.app.ports import Certificate, Tables
+from pairmark.app.read_certification import certification_of_id
+from pairmark.app.stored import stored_document
+from pairmark.domain.errors import NotFound, shown
+
+
+@dataclass(frozen=True)
+class CertificateRead:
+    """The certificate document's bytes and the report's."""
+
+    certificate: Certificate
+    content: bytes
+    report: bytes
+
+
+def read_certificate(tables: Tables, certificate_id: str) -> CertificateRead:
+    """The certificate with this id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = tables.certificates.of_id(certificate_id)
+    if found is None:
+        raise NotFound(
+            "unknown-certificate", f"expected the id of a certificate, found {shown(certificate_id)}",
+            "only certified pairs have one; GET /v1/history lists them",
+        )
+    report = certification_of_id(tables, found.certification).report
+    return CertificateRead(found, stored_document(tables, found.document), stored_document(tables, report))
