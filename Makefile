@@ -77,7 +77,7 @@ fix: $(VENV)/installed ## repair what ruff can repair
 
 .PHONY: schemas
 schemas: $(VENV)/installed ## write schemas/ from the models
-	@$(RUN) -m pairmark.cli.schemas
+	@$(RUN) -m pairmark.adapters.schemas --write
 
 .PHONY: bench
 bench: $(VENV)/installed ## speed and size as ratios against bare libraries

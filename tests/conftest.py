@@ -41,7 +41,7 @@ def _is_local(address: object) -> bool:
     if host in ("localhost", ""):
         return True
     try:
-        return ipaddress.ip_address(host.split("%")[0]).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 

@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+
 from pairmark.resources import DataFolder, data_folder
 
 FOLDERS: tuple[DataFolder, ...] = get_args(DataFolder)

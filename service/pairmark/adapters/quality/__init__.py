@@ -1,0 +1,1 @@
+"""Table-shaped quality of episode ledgers: the one place that meets Great Expectations and pandas."""
