@@ -26,7 +26,7 @@ def pair_of(experiment: Experiment, name: str, verdict: str = "certified", **cha
     none = {"value": None, "reason": "not computed here"}
     counts = {"planned": 0, "present": 0, "assessed": 0, "aborted": 0, "blocked": 0}
     rates = ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate")
-    value = {
+    value: dict[str, Any] = {
         "schema": "pairmark/report/v1",
         "verdict": verdict,
         "flags": [],

@@ -10,8 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 from scipy import stats as scipy_stats
-from tests.compare.pairs import certified, pair_of, world_of
-from tests.compare.suites import digest, item, manifest
 
 from pairmark.app.comparison.compare import compare, compare_several
 from pairmark.app.comparison.refusals import NotComparable
@@ -19,6 +17,8 @@ from pairmark.domain.documents.comparison import Change, Comparison, Conditioned
 from pairmark.domain.documents.metric_values import Interval, NoInterval
 from pairmark.domain.errors import Conflict, Malformed
 from pairmark.domain.world import World
+from tests.compare.pairs import certified, pair_of, world_of
+from tests.compare.suites import digest, item, manifest
 
 RATES = ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate")
 

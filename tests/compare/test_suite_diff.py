@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.compare.suites import item, manifest, read
 
 from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.suite_diff import diff_suites
+from tests.compare.suites import item, manifest, read
 
 
 def diff(left: dict[str, Any], right: dict[str, Any]) -> SuiteDiff:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compare.pairs import certified, world_of
-from tests.compare.suites import item, manifest
 
 from pairmark.app.comparison.compare import compare
 from pairmark.app.comparison.refusals import NotComparable
 from pairmark.domain.documents.comparison import Change, Comparison, Decomposition, NoChange
 from pairmark.domain.documents.metric_values import Interval
 from pairmark.domain.world import World
+from tests.compare.pairs import certified, world_of
+from tests.compare.suites import item, manifest
 
 RATES = ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate")
 
@@ -125,7 +125,8 @@ def test_claude_on_629_and_949_cells_is_all_mix() -> None:
     found = compare(certified(left, "A"), certified(right, "B"), "common")
     assert found.mix.cells == 629
     total, within, mix = split(found, "utility_under_attack")
-    assert (total, within, mix) == (Fraction(779, 949) - Fraction(486, 629), 0, Fraction(779, 949) - Fraction(486, 629))
+    assert total == mix == Fraction(779, 949) - Fraction(486, 629)
+    assert within == 0
     assert change(found, "utility_under_attack").left.value == "0.772655"
     right_headline = compare(certified(right, "B"), certified(right, "B"))
     assert change(right_headline, "utility_under_attack").left.value == "0.820864"
