@@ -76,13 +76,12 @@ def upgrade() -> None:
         sa.Column("document", sa.String(length=71), nullable=False),
         sa.Column("ledger", sa.String(length=71), nullable=False),
         sa.Column("count", sa.Integer(), nullable=False),
-        sa.Column("object", sa.String(length=71), nullable=False),
         sa.Column("created_at", sa.String(length=32), nullable=False),
         sa.ForeignKeyConstraint(["document"], ["documents.digest"], name="fk_run_seals_document"),
         sa.ForeignKeyConstraint(["run"], ["runs.id"], name="fk_run_seals_run"),
         sa.PrimaryKeyConstraint("run", name="pk_run_seals")
     )
-    op.create_index("ix_run_seals_object", "run_seals", ["object"])
+    op.create_index("ix_run_seals_ledger", "run_seals", ["ledger"])
     op.create_table("certifications",
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("subject", sa.String(length=71), nullable=False),
@@ -148,6 +147,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("certificate", "kind", "name", name="pk_history_names")
     )
     op.create_index("ix_history_names_kind_name", "history_names", ["kind", "name", "certificate"])
+
 
 
 def downgrade() -> None:

@@ -150,7 +150,7 @@ def judge(evidence: Evidence, ledgers: Ledgers, quality: QualityGate) -> Judged:
 
     def arm(role: Role) -> Arm:
         _, seal, run = evidence.runs[role]
-        return Arm(role, run, seal.document, ledgers.frame(seal.object), seal.ledger)
+        return Arm(role, run, seal.document, ledgers.frame(seal.ledger), seal.ledger)
 
     experiment = Experiment(
         evidence.suite, evidence.suite_digest, arm("benign"), arm("attacked"),

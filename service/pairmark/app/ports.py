@@ -35,12 +35,11 @@ class SuiteLabel:
 
 @dataclass(frozen=True)
 class Seal:
-    """What closed a run: its final document, the canonical ledger's digest and count, the stored object's digest."""
+    """What closed a run: its final document, and the canonical ledger's digest, under which it is stored, and count."""
 
     document: str
     ledger: str
     count: int
-    object: str
     created_at: str
 
 
@@ -286,9 +285,9 @@ class Database(Protocol):
 
 
 class Ledgers(Protocol):
-    """Sealed ledgers by object digest, in canonical order."""
+    """Sealed ledgers by digest, in canonical order."""
 
-    def frame(self, object_digest: str) -> pl.DataFrame: ...
+    def frame(self, digest: str) -> pl.DataFrame: ...
 
 
 class NamedPolicy(Protocol):

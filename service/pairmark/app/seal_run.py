@@ -23,11 +23,10 @@ class OpenRun:
 
 @dataclass(frozen=True)
 class ReadLedger:
-    """A ledger that was read, checked and stored as an object: canonical digest, count, digest of the object."""
+    """A ledger that was read, checked and stored as an object under its canonical digest."""
 
     digest: str
     count: int
-    object: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def seal_run(tables: Tables, expected: OpenRun, ledger: ReadLedger, now: datetim
     run = current.run
     if run.seal is not None:
         return RunSealed(run, False)
-    seal = Seal(run.document, ledger.digest, ledger.count, ledger.object, moment(now))
+    seal = Seal(run.document, ledger.digest, ledger.count, moment(now))
     tables.runs.seal(run.id, seal)
     sealed = StoredRun(
         id=run.id, arm=run.arm, suite=run.suite, announcement=run.announcement, document=run.document,

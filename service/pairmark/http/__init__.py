@@ -1,1 +1,1 @@
-
+"""The service: requests in, one use case each, answers out."""

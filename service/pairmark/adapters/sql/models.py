@@ -101,9 +101,8 @@ class SealRow(Row, table=True):
 
     run: str = Field(sa_column=Column(ID, ForeignKey("runs.id"), primary_key=True))
     document: str = Field(sa_column=_digest())
-    ledger: str = Field(sa_column=Column(DIGEST, nullable=False))
+    ledger: str = Field(sa_column=Column(DIGEST, nullable=False, index=True))
     count: int = Field(sa_column_kwargs={"nullable": False})
-    object: str = Field(sa_column=Column(DIGEST, nullable=False, index=True))
     created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
 
 

@@ -56,11 +56,11 @@ class SqlRuns:
     def seal(self, run_id: str, seal: Seal) -> None:
         self._session.add(
             SealRow(
-                run=run_id, document=seal.document, ledger=seal.ledger, count=seal.count, object=seal.object, created_at=seal.created_at
+                run=run_id, document=seal.document, ledger=seal.ledger, count=seal.count, created_at=seal.created_at
             )
         )
         self._session.flush()
 
 
 def _seal(row: SealRow) -> Seal:
-    return Seal(row.document, row.ledger, row.count, row.object, row.created_at)
+    return Seal(row.document, row.ledger, row.count, row.created_at)

@@ -1,0 +1,271 @@
+"""One method for each verb of the service. Documents go out as they are written; answers come back as models."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from pairmark.client.errors import NoAnswer, ProblemError
+from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger
+from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.documents.problem import Problem
+from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.domain.documents.suite_diff import SuiteDiff
+from pairmark.domain.errors import Malformed, one_line
+from pairmark.domain.strict_json import parse
+from pairmark.http.models import (
+    CertificateAnswer,
+    CertificationAnswer,
+    HistoryPage,
+    RegisteredSuite,
+    RunAnswer,
+    SuitePage,
+)
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+TRIES = 4
+FIRST_PAUSE_SECONDS = 0.2
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Reply(Generic[ModelT]):
+    """An answer as a model and as it was written. `new` says that this call made what it shows."""
+
+    model: ModelT
+    value: dict[str, Any]
+    new: bool
+
+
+class Client:
+    """A service at `base_url`, such as `http://127.0.0.1:8000`. Use as a context, or `close` it.
+
+    Calls that are safe to repeat (reading, PUT, POST under a key) are repeated a few times when the connection breaks or the service says
+    that it is busy.
+    """
+
+    def __init__(self, base_url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
+        """`timeout` bounds every single wait for the service, in seconds."""
+        try:
+            self._http = httpx.Client(base_url=base_url, timeout=timeout, transport=transport, follow_redirects=False, trust_env=False)
+        except (httpx.InvalidURL, ValueError) as problem:
+            raise Malformed("bad-url", f"expected the URL of a service, found: {problem}", remedy="such as http://127.0.0.1:8000") from None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def register_suite(self, manifest: bytes, *, key: str | None = None) -> Reply[RegisteredSuite]:
+        """Register a manifest."""
+        return self._post("/v1/suites", manifest, RegisteredSuite, key)
+
+    def suites(self, name: str | None = None) -> Iterator[Any]:
+        """All labels, page by page behind the scenes."""
+        cursor: str | None = None
+        while True:
+            page = self._get("/v1/suites", SuitePage, {"name": name, "cursor": cursor}).model
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def suite(self, digest: str) -> Reply[SuiteManifest]:
+        """The manifest under a digest."""
+        return self._get(f"/v1/suites/{_part(digest)}", SuiteManifest)
+
+    def suite_diff(self, digest: str, other: str) -> Reply[SuiteDiff]:
+        """What changed between two suite versions."""
+        return self._get(f"/v1/suites/{_part(digest)}/diff/{_part(other)}", SuiteDiff)
+
+    def announce_run(self, run: bytes, *, key: str | None = None) -> Reply[RunAnswer]:
+        """Announce a run, or hand a complete one in after the fact."""
+        return self._post("/v1/runs", run, RunAnswer, key)
+
+    def amend_run(self, run_id: str, run: bytes) -> Reply[RunAnswer]:
+        """Supply a run's full document."""
+        return self._call("PUT", f"/v1/runs/{_part(run_id)}", RunAnswer, content=lambda: run, headers=_JSON)
+
+    def run(self, run_id: str) -> Reply[RunAnswer]:
+        """A run."""
+        return self._get(f"/v1/runs/{_part(run_id)}", RunAnswer)
+
+    def upload_episodes(self, run_id: str, ledger: OutgoingLedger) -> Reply[RunAnswer]:
+        """Upload a run's ledger, which seals it; `ledger` comes from `outgoing_ledger`."""
+        headers = {"Content-Type": TYPE, "Content-Encoding": ENCODING}
+        return self._call("PUT", f"/v1/runs/{_part(run_id)}/episodes", RunAnswer, content=ledger.chunks, headers=headers)
+
+    def episodes(self, run_id: str, target: Path) -> None:
+        """Write a sealed run's canonical ledger to a file, which appears whole or not at all."""
+        made = target.with_name(f".{target.name}.{uuid4().hex}")
+        try:
+            with (
+                self._reaching(),
+                made.open("xb") as file,
+                self._http.stream("GET", f"/v1/runs/{_part(run_id)}/episodes", headers={"Accept": TYPE}) as response,
+            ):
+                if response.status_code != 200:
+                    response.read()
+                    self._refuse(response)
+                for chunk in response.iter_bytes():
+                    file.write(chunk)
+            made.replace(target)
+        finally:
+            made.unlink(missing_ok=True)
+
+    def certify(
+        self, benign: str, attacked: str, baseline: str | None = None, policy: str = "standard/1", *, key: str | None = None, wait: float = 3600
+    ) -> Reply[CertificationAnswer]:
+        """Certify a pair of runs; waits up to `wait` seconds for a large one. A refusal is an answer too."""
+        asked: dict[str, Any] = {"benign": benign, "attacked": attacked, "policy": policy}
+        if baseline is not None:
+            asked["baseline"] = baseline
+        return self._awaited(self._post("/v1/certifications", canonical_bytes(asked), CertificationAnswer, key), wait)
+
+    def certification(self, certification_id: str) -> Reply[CertificationAnswer]:
+        """A verdict."""
+        return self._get(f"/v1/certifications/{_part(certification_id)}", CertificationAnswer)
+
+    def disprove(
+        self, certification_id: str, text: str, digests: tuple[str, ...] = (), *, key: str | None = None, wait: float = 3600
+    ) -> Reply[CertificationAnswer]:
+        """Record a reviewer's evidence against a held `sign-plausible`."""
+        body = canonical_bytes({"text": text, "digests": list(digests)})
+        return self._awaited(self._post(f"/v1/certifications/{_part(certification_id)}/disproof", body, CertificationAnswer, key), wait)
+
+    def certificate(self, certificate_id: str) -> Reply[CertificateAnswer]:
+        """A certificate and the report it releases."""
+        return self._get(f"/v1/certificates/{_part(certificate_id)}", CertificateAnswer)
+
+    def history(self, suite: str, **filters: str | int | None) -> Reply[HistoryPage]:
+        """A page of certificates over one mix; `filters` are the call's own parameters."""
+        return self._get("/v1/history", HistoryPage, {"suite": suite, **filters})
+
+    def _awaited(self, reply: Reply[CertificationAnswer], seconds: float) -> Reply[CertificationAnswer]:
+        until, pause = time.monotonic() + seconds, FIRST_PAUSE_SECONDS
+        made = reply.new
+        while reply.model.state == "waiting":
+            if time.monotonic() > until:
+                raise NoAnswer(
+                    "still-waiting", f"expected certification {reply.model.id} within {seconds:g} seconds, found it waiting", "ask for it later"
+                )
+            time.sleep(pause)
+            pause = min(pause * 2, 5.0)
+            reply = self.certification(reply.model.id)
+        return Reply(reply.model, reply.value, made)
+
+    def _get(self, path: str, model: type[ModelT], parameters: Mapping[str, str | int | None] | None = None) -> Reply[ModelT]:
+        given = {name: value for name, value in (parameters or {}).items() if value is not None}
+        return self._call("GET", path, model, parameters=given)
+
+    def _post(self, path: str, body: bytes, model: type[ModelT], key: str | None) -> Reply[ModelT]:
+        headers = {**_JSON, "Idempotency-Key": uuid4().hex if key is None else key}
+        return self._call("POST", path, model, content=lambda: body, headers=headers)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        model: type[ModelT],
+        *,
+        content: Callable[[], bytes | Iterator[bytes]] | None = None,
+        headers: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | int] | None = None,
+    ) -> Reply[ModelT]:
+        response = self._repeated(method, path, content, headers, parameters)
+        if response.status_code not in (200, 201, 202):
+            self._refuse(response)
+        value = _json_of(response)
+        try:
+            return Reply(model.model_validate_json(canonical_bytes(value)), value, response.status_code in (201, 202))
+        except ValidationError:
+            raise NoAnswer(
+                "bad-answer", f"expected the answer of a Pairmark service to {method} {path}, found another one", "check the URL and the versions"
+            ) from None
+
+    def _repeated(
+        self,
+        method: str,
+        path: str,
+        content: Callable[[], bytes | Iterator[bytes]] | None,
+        headers: Mapping[str, str] | None,
+        parameters: Mapping[str, str | int] | None,
+    ) -> httpx.Response:
+        pause = FIRST_PAUSE_SECONDS
+        for tries_left in reversed(range(TRIES)):
+            body = None if content is None else content()
+            try:
+                with self._reaching():
+                    response = self._http.request(method, path, content=body, headers=headers, params=parameters)
+            except NoAnswer:
+                if not tries_left:
+                    raise
+            else:
+                said = response.headers.get("retry-after", "")
+                if response.status_code not in (409, 503) or not said.isdigit() or not tries_left:
+                    return response
+                pause = min(max(pause, float(said)), LONGEST_PAUSE_SECONDS)
+            time.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _reaching(self) -> _Reaching:
+        return _Reaching(str(self._http.base_url))
+
+    def _refuse(self, response: httpx.Response) -> None:
+        try:
+            problem = Problem.model_validate_json(response.content)
+        except ValidationError:
+            raise NoAnswer(
+                "bad-answer", f"expected a Pairmark service, found an answer with status {response.status_code}", "check the URL"
+            ) from None
+        raise ProblemError(problem)
+
+
+class _Reaching:
+    """Says in Pairmark's words that the service could not be reached."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(problem, httpx.HTTPError):
+            raise NoAnswer(
+                "no-service", f"expected a service at {self._base_url}, found: {one_line(str(problem), 200) or type(problem).__name__}",
+                "start it with `pairmark serve`, or check the URL",
+            ) from None
+
+
+_JSON = {"Content-Type": "application/json"}
+
+
+def _part(text: str) -> str:
+    return quote(text, safe=":")
+
+
+def _json_of(response: httpx.Response) -> dict[str, Any]:
+    try:
+        value = parse(response.content)
+    except Malformed:
+        value = None
+    if not isinstance(value, dict):
+        raise NoAnswer("bad-answer", "expected a JSON object from a Pairmark service, found something else", "check the URL")
+    return value

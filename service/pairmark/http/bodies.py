@@ -1,0 +1,124 @@
+"""Reading bodies: bounded in size and time, of the declared type, documents by the strict reader only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import IO, Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
+
+from pairmark.adapters.ledgers.decompress import Encoding
+from pairmark.adapters.ledgers.ingest import Kind, LedgerFormat
+from pairmark.domain.documents.base import Document, read_document
+from pairmark.domain.errors import Malformed, shown
+from pairmark.http.services import WithServices
+from pairmark.http.settings import MIB
+
+DocumentT = TypeVar("DocumentT", bound=Document)
+
+LEDGER_TYPES: dict[str, Kind] = {"application/x-ndjson": "jsonl", "application/vnd.apache.parquet": "parquet"}
+ENCODINGS: tuple[Encoding, ...] = ("identity", "gzip", "zstd")
+
+
+@dataclass(frozen=True)
+class JsonBody:
+    """The bytes of a JSON body, not parsed yet."""
+
+    data: bytes
+
+    def read(self, model: type[DocumentT]) -> tuple[DocumentT, dict[str, Any]]:
+        """The document in it, and its value as written."""
+        return read_document(model, self.data)
+
+
+async def json_body(request: Request, services: WithServices) -> JsonBody:
+    """The body of a request that carries a JSON document."""
+    kind = _media_type(request)
+    if kind != "application/json":
+        raise Malformed("unsupported-media-type", f"expected Content-Type application/json, found {shown(kind)}", remedy="send JSON")
+    _encoding(request, ("identity",))
+    limit = services.settings.max_document_bytes
+    parts = [part async for part in _parts(request, limit, "PAIRMARK_MAX_DOCUMENT_BYTES", services.settings.body_seconds)]
+    return JsonBody(b"".join(parts))
+
+
+WithJson = Annotated[JsonBody, Depends(json_body)]
+
+
+@dataclass(frozen=True)
+class SpooledLedger:
+    """A ledger's body in a nameless file that vanishes with its last handle, read from its beginning."""
+
+    file: IO[bytes]
+    form: LedgerFormat
+
+
+async def spool_ledger(request: Request, room: Callable[[], IO[bytes]], limit: int, seconds: float) -> SpooledLedger:
+    """Take a ledger's body to a file of `room`, so that a slow sender holds no thread and nothing but whole bodies is read.
+
+    Raises:
+        Malformed: of another type or encoding, too large, or too slow.
+        ClientDisconnect: the sender went away.
+    """
+    kind = _media_type(request)
+    if kind not in LEDGER_TYPES:
+        raise Malformed(
+            "unsupported-media-type", f"expected Content-Type {' or '.join(LEDGER_TYPES)}, found {shown(kind)}",
+            remedy="send a ledger in one of these",
+        )
+    encoding = _encoding(request, ENCODINGS)
+    file = await run_in_threadpool(room)
+    try:
+        waiting: list[bytes] = []
+        size = 0
+        async for part in _parts(request, limit, "PAIRMARK_MAX_UPLOAD_BYTES", seconds):
+            waiting.append(part)
+            size += len(part)
+            if size >= MIB:
+                await run_in_threadpool(file.write, b"".join(waiting))
+                waiting, size = [], 0
+        await run_in_threadpool(file.write, b"".join(waiting))
+        await run_in_threadpool(file.seek, 0)
+    except BaseException:
+        file.close()
+        raise
+    return SpooledLedger(file, LedgerFormat(LEDGER_TYPES[kind], encoding))
+
+
+async def _parts(request: Request, limit: int, setting: str, seconds: float) -> AsyncIterator[bytes]:
+    refused = Malformed("too-large", f"expected a body of at most {limit} bytes ({setting}), found more", remedy="send less, or ask the operator for more")
+    declared = request.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared) > limit:
+        raise refused
+    stream = request.stream()
+    size = 0
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                part = await anext(stream, None)
+        except TimeoutError:
+            raise Malformed(
+                "body-too-slow", f"expected the next part of the body within {seconds:g} seconds (PAIRMARK_BODY_SECONDS), found none",
+                remedy="send the request again",
+            ) from None
+        if part is None:
+            return
+        size += len(part)
+        if size > limit:
+            raise refused
+        yield part
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _encoding(request: Request, allowed: tuple[Encoding, ...]) -> Encoding:
+    found = request.headers.get("content-encoding", "identity").strip().lower()
+    for one in allowed:
+        if found == one:
+            return one
+    raise Malformed("unsupported-encoding", f"expected Content-Encoding {', '.join(allowed)}, found {shown(found)}", remedy="send it so")

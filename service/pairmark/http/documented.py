@@ -1,0 +1,32 @@
+"""What OpenAPI says of a route that reads its body strictly and writes its answer itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from pairmark.domain.documents.problem import Problem
+from pairmark.http.problems import MEDIA_TYPE
+
+BODIES: dict[str, type[BaseModel]] = {}
+"""Models of request bodies, by the name they have under `components`."""
+
+PROBLEM: dict[str, Any] = {
+    "description": "A problem, with a stable `code`",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+BODIES["Problem"] = Problem
+
+
+def json_of(model: type[BaseModel]) -> dict[str, Any]:
+    """`openapi_extra` of a route whose body is such a document."""
+    BODIES[model.__name__] = model
+    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def answers(*problems: int, **models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """`responses` of a route: `s200=Model` for each success, and the problems it may answer with beside 500 and 503."""
+    found: dict[int | str, dict[str, Any]] = {int(status[1:]): {"model": model} for status, model in models.items()}
+    return {**found, **dict.fromkeys(sorted({*problems, 422, 500, 503}), PROBLEM)}

@@ -1,0 +1,146 @@
+"""Shapes of requests and answers, beside the documents: what OpenAPI shows. Routes write these keys and no others."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pairmark.domain.documents.base import Digest, Document, Identifier, JsonValue, Strict, Text, Time
+from pairmark.domain.documents.certificate import Certificate
+from pairmark.domain.documents.report import Flag, PolicyReference, Report
+from pairmark.domain.documents.run import Attack, Defense, Harness, LedgerReference, Run, Scaffold
+from pairmark.domain.documents.suite import Weighting
+
+
+class CertificationRequest(Document):
+    """Runs by id; `policy` is a shipped policy's `NAME/VERSION`."""
+
+    title: ClassVar[str] = "certification request"
+
+    benign: Identifier
+    attacked: Identifier
+    baseline: Identifier | None = None
+    policy: Identifier = "standard/1"
+
+
+class SuiteItem(Strict):
+    """A label. `digest` is of the content, `manifest` of the whole document under this label."""
+
+    name: Identifier
+    version: Identifier
+    digest: Digest
+    manifest: Digest
+    created_at: Time
+
+
+class RegisteredSuite(SuiteItem):
+    """`kept` names notes of this request (description, source) that differ from those registered first, which stay."""
+
+    kept: tuple[str, ...]
+
+
+class SuitePage(Strict):
+    items: tuple[SuiteItem, ...]
+    next: str | None
+
+
+class RunAnswer(Strict):
+    """A run. `digest` is of its latest document `run`, `announcement` of the one it was announced with."""
+
+    id: Identifier
+    state: Literal["announced", "sealed"]
+    after_the_fact: bool
+    created_at: Time
+    sealed_at: Time | None
+    digest: Digest
+    announcement: Digest
+    episodes: LedgerReference | None
+    run: Run
+
+
+class EpisodePage(Strict):
+    """Episodes in canonical order, all fourteen keys each."""
+
+    items: tuple[dict[str, JsonValue], ...]
+    next: str | None
+
+
+class CertifiedRunIds(Strict):
+    benign: Identifier
+    attacked: Identifier
+    baseline: Identifier | None
+
+
+class CertificationAnswer(Strict):
+    """A verdict, or the promise of one (`state` waiting, `report` null). `manifest` is the suite document it rests on."""
+
+    id: Identifier
+    state: Literal["done", "waiting"]
+    certificate: Identifier | None
+    created_at: Time
+    runs: CertifiedRunIds
+    manifest: Digest
+    disproves: Identifier | None
+    report: Report | None
+
+
+class CertificateAnswer(Strict):
+    """The certificate document, its digest, and the report it releases."""
+
+    digest: Digest
+    certificate: Certificate
+    report: Report
+
+
+class HistorySuite(Strict):
+    """The mix that the answer is over, and every label it has."""
+
+    digest: Digest
+    labels: tuple[SuiteItem, ...]
+
+
+class HistoryModel(Strict):
+    requested: Identifier | None
+    served: tuple[Identifier, ...]
+
+
+class HistorySystem(Strict):
+    model: HistoryModel
+    defenses: tuple[Defense, ...]
+    scaffold: Scaffold | None
+
+
+class HistoryItem(Strict):
+    """A certificate over the mix."""
+
+    certificate: Identifier
+    certification: Identifier
+    issued_at: Time
+    policy: PolicyReference
+    flags: tuple[Flag, ...]
+    system: HistorySystem
+    attack: Attack | None
+    harness: Harness
+    metrics: dict[str, JsonValue]
+
+
+class HistoryPage(Strict):
+    """Certificates of one mix, one weighting and one definition of the metrics."""
+
+    suite: HistorySuite
+    weighting: Weighting
+    definition: Text
+    items: tuple[HistoryItem, ...]
+    next: str | None
+
+
+class Health(Strict):
+    status: Literal["ok"]
+
+
+class Readiness(Strict):
+    """What the service stands on; not ready is a problem, 503."""
+
+    status: Literal["ready"]
+    database: Literal["ok"]
+    migrations: Text
+    store: Literal["ok"]

@@ -1,0 +1,28 @@
+"""The OpenAPI document: FastAPI's, with the models of bodies that routes read themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic.json_schema import models_json_schema
+
+from pairmark.http.documented import BODIES
+
+DESCRIPTION = """Certifies utility under attack. Documents are read strictly; every error is a problem (RFC 9457) with a stable `code`."""
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The document, made once."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        _, found = models_json_schema(
+            [(model, "validation") for model in BODIES.values()], by_alias=True, ref_template="#/components/schemas/{model}"
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        for name, schema in found.get("$defs", {}).items():
+            schemas.setdefault(name, schema)
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,115 @@
+"""Certifications: judge a pair, read the verdict, record a disproof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from pairmark.app.certify import Certified, Claim, Evidence, Judged, claim_of, evidence_of, find, judge, record
+from pairmark.app.disprove import disproving_claim
+from pairmark.app.ports import Job, KeptAnswer, Tables
+from pairmark.app.read_certification import read_certification
+from pairmark.app.work_off import queue
+from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.documents.disproof import DisproofRecord
+from pairmark.domain.strict_json import parse
+from pairmark.http.answers import changing_json, immutable, kept_json
+from pairmark.http.bodies import WithJson
+from pairmark.http.documented import answers, json_of
+from pairmark.http.models import CertificationAnswer, CertificationRequest
+from pairmark.http.once import Once, WithOnce
+from pairmark.http.problems import ProblemResponse, problem
+from pairmark.http.services import Services, WithServices
+from pairmark.http.worker import WithWorker, Worker
+
+router = APIRouter(prefix="/v1/certifications", tags=["certifications"])
+
+ANSWERS = answers(400, 404, 409, 413, 415, s201=CertificationAnswer, s200=CertificationAnswer, s202=CertificationAnswer)
+RETRY_SECONDS = "2"
+
+
+def done_answer(done: Certified) -> dict[str, Any]:
+    """A verdict; the report in it has the very bytes of an offline check."""
+    found = done.certification
+    return {
+        "id": found.id, "state": "done", "certificate": found.certificate, "created_at": found.created_at,
+        "runs": {"benign": found.benign, "attacked": found.attacked, "baseline": found.baseline},
+        "manifest": found.manifest, "disproves": found.disproves, "report": parse(done.report),
+    }
+
+
+def waiting_answer(job: Job) -> dict[str, Any]:
+    """A certification that waits for its turn."""
+    asked = job.request
+    return {
+        "id": job.id, "state": "waiting", "certificate": None, "created_at": job.created_at,
+        "runs": {"benign": asked["benign"], "attacked": asked["attacked"], "baseline": asked["baseline"]},
+        "manifest": asked["manifest"], "disproves": asked["disproves"], "report": None,
+    }
+
+
+@router.post("", status_code=201, openapi_extra=json_of(CertificationRequest), responses=ANSWERS)
+def post_certification(body: WithJson, once: WithOnce, services: WithServices, worker: WithWorker) -> Response:
+    """Judge a pair: 201, or 200 with the result that this pair has under this policy already; 202 for a very large one.
+
+    A refusal is a result, not an error.
+    """
+    asked, _ = body.read(CertificationRequest)
+    return _judged(
+        once, services, worker,
+        lambda tables: claim_of(
+            tables, services.policies, benign=asked.benign, attacked=asked.attacked, baseline=asked.baseline, policy=asked.policy
+        ),
+    )
+
+
+@router.post("/{certification_id}/disproof", status_code=201, openapi_extra=json_of(DisproofRecord), responses=ANSWERS)
+def post_disproof(certification_id: str, body: WithJson, once: WithOnce, services: WithServices, worker: WithWorker) -> Response:
+    """Record a reviewer's evidence against a held `sign-plausible`: a new certification of the same pair."""
+    _, value = body.read(DisproofRecord)
+    return _judged(once, services, worker, lambda tables: disproving_claim(tables, certification_id, value))
+
+
+@router.get("/{certification_id}", responses=answers(404, s200=CertificationAnswer, s202=CertificationAnswer))
+def get_certification(certification_id: str, request: Request, services: WithServices) -> Response:
+    """Read a verdict; 202 while it waits for its turn."""
+    with services.database.reading() as tables:
+        found = read_certification(tables, certification_id)
+    if isinstance(found, Certified):
+        return immutable(request, found.certification.report, canonical_bytes(done_answer(found)))
+    if found.problem is not None:
+        detail = "expected to certify this pair, found a fault of the service; it is in the log; POST the certification again to retry"
+        return ProblemResponse(problem(500, "certification-failed", detail, instance=request.url.path))
+    return changing_json(waiting_answer(found), 202, {"Retry-After": RETRY_SECONDS})
+
+
+def _judged(once: Once, services: Services, worker: Worker, claim: Any) -> Response:
+    def prepare() -> Certified | Evidence | Judged:
+        with services.database.reading() as tables:
+            asked: Claim = claim(tables)
+            there = find(tables, asked)
+            if there is not None:
+                return there
+            evidence = evidence_of(tables, asked)
+        if evidence.episodes > services.settings.wait_episodes:
+            return evidence
+        with services.turns:
+            return judge(evidence, services.ledgers, services.quality)
+
+    def keep(tables: Tables, prepared: Certified | Evidence | Judged) -> KeptAnswer:
+        if isinstance(prepared, Judged):
+            prepared = record(tables, prepared, services.new_id, services.clock())
+        if isinstance(prepared, Evidence):
+            queued = queue(tables, prepared.claim, services.new_id("certification"), services.clock())
+            if not isinstance(queued, Certified):
+                place = {"Location": f"/v1/certifications/{queued.job.id}", "Retry-After": RETRY_SECONDS}
+                return kept_json(202, waiting_answer(queued.job), place)
+            prepared = queued
+        place = {"Location": f"/v1/certifications/{prepared.certification.id}"}
+        return kept_json(201 if prepared.new else 200, done_answer(prepared), place)
+
+    response = once.answer_prepared(prepare, keep)
+    if response.status_code == 202:
+        worker.wake()
+    return response

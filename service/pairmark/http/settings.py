@@ -1,0 +1,94 @@
+"""What an operator may set, by environment variables `PAIRMARK_*`; every default serves one machine, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from pairmark.domain.errors import Malformed, shown
+
+MIB = 1024 * 1024
+PREFIX = "PAIRMARK_"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The service's settings; each is the variable `PAIRMARK_` and its name in capitals.
+
+    Attributes:
+        data_dir: folder of the database file (unless `database_url` names another) and of the ledger objects.
+        database_url: SQLAlchemy URL of the database; by default `pairmark.db` in `data_dir`, which migrates itself.
+        host: address to listen on.
+        port: port to listen on; 0 lets the system choose.
+        max_document_bytes: a JSON body.
+        max_upload_bytes: a ledger as sent, compressed or not.
+        max_ledger_bytes: a ledger after decompression.
+        body_seconds: how long to wait for the next part of a body.
+        page_items: items in a page where the request does not say.
+        max_page_items: the most that a request may ask for.
+        wait_episodes: certifications over more episodes than this are queued (202) instead of answered at once.
+        parallel_checks: verdicts, and ledgers, worked on at the same time; each needs memory for its ledgers.
+        key_lease_seconds: after this, an Idempotency-Key whose request died may be used again.
+        key_days: how long an Idempotency-Key and its answer are kept.
+        shutdown_seconds: how long running requests may take to finish when the server is told to stop.
+    """
+
+    data_dir: Path = Path("pairmark-data")
+    database_url: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    max_document_bytes: int = 16 * MIB
+    max_upload_bytes: int = 1024 * MIB
+    max_ledger_bytes: int = 8 * 1024 * MIB
+    body_seconds: int = 60
+    page_items: int = 100
+    max_page_items: int = 1000
+    wait_episodes: int = 1_000_000
+    parallel_checks: int = 2
+    key_lease_seconds: int = 120
+    key_days: int = 30
+    shutdown_seconds: int = 30
+
+    @property
+    def database(self) -> str:
+        """The database's URL."""
+        return self.database_url if self.database_url is not None else f"sqlite:///{(self.data_dir / 'pairmark.db').absolute()}"
+
+    @property
+    def embedded(self) -> bool:
+        """True if the database is the service's own file, which nobody else migrates."""
+        return self.database_url is None
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], **given: Any) -> Settings:
+        """Settings from environment variables; what is `given` and not None wins.
+
+        Raises:
+            Malformed: a variable that is not what it should be, named.
+        """
+        values: dict[str, Any] = {}
+        for each in fields(cls):
+            variable = PREFIX + each.name.upper()
+            text = environment.get(variable)
+            if text is not None and text.strip():
+                values[each.name] = _read(variable, each.type, text.strip())
+        values.update({name: value for name, value in given.items() if value is not None})
+        return replace(cls(), **values)
+
+
+def _read(variable: str, kind: object, text: str) -> object:
+    if kind != "int":
+        return Path(text) if kind == "Path" else text
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    lowest = 0 if variable in (f"{PREFIX}PORT", f"{PREFIX}WAIT_EPISODES") else 1
+    if not lowest <= number <= 2**53 - 1 or (variable == f"{PREFIX}PORT" and number > 65_535):
+        raise Malformed(
+            "bad-setting", f"expected {variable} to be a whole number of at least {lowest}, found {shown(text)}",
+            remedy=f"set {variable} to a number, or leave it out",
+        )
+    return number
