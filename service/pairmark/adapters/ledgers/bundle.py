@@ -1,232 +1,174 @@
-"""Suites, policies and run bundles, read from and written to disk."""
+"""Run bundles: a directory, or a `.tar.gz` of one, with `run.json` and one ledger."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
-import os
 import shutil
-import tarfile
 import tempfile
-import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, Limits, too_large
-from pairmark.adapters.ledgers.lines import IdCollisions, read_line
-from pairmark.domain.canonical import canonical_bytes, digest_of, suite_digest
+from pairmark.adapters.ledgers.canonical_out import LedgerDigest, canonical_lines
+from pairmark.adapters.ledgers.checks import acceptable
+from pairmark.adapters.ledgers.documents import (
+    LoadedPolicy,
+    LoadedSuite,
+    read_bytes,
+    read_policy,
+    read_suite,
+    unreadable,
+)
+from pairmark.adapters.ledgers.ingest import LEDGER_FILES, chunks_of, frame_reader
+from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, Limits
+from pairmark.adapters.ledgers.lines import check_rows
+from pairmark.adapters.ledgers.order import OrderWatch
+from pairmark.domain.canonical import canonical_bytes, digest_of
 from pairmark.domain.documents.base import read_document
-from pairmark.domain.documents.policy import Policy
 from pairmark.domain.documents.run import Run
-from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.episodes import EPISODE_SCHEMA, canonical_line, frame_of, in_canonical_order, ledger_digest
-from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.episodes import EPISODE_SCHEMA, empty_frame, in_canonical_order
+from pairmark.domain.errors import Malformed
 from pairmark.domain.evidence import Arm, Role
 
-LEDGER_NAMES = ("episodes.jsonl", "episodes.jsonl.gz", "episodes.jsonl.zst", "episodes.parquet")
-
-
-@dataclass(frozen=True)
-class LoadedSuite:
-    """A suite manifest with its bytes' value as written and its digest."""
-
-    manifest: SuiteManifest
-    value: dict[str, Any]
-    digest: str
-
-
-@dataclass(frozen=True)
-class LoadedPolicy:
-    """A policy whose rules are all installed, with its value as written and its digest."""
-
-    policy: Policy
-    value: dict[str, Any]
-    digest: str
-
-
-def read_bytes(path: Path, limit_name: str, limit: int) -> bytes:
-    """The bytes of a file, refused beyond `limit`."""
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(limit + 1)
-    except FileNotFoundError:
-        raise Malformed("no-such-file", "expected a file, found none", str(path), remedy="check the path") from None
-    except OSError as problem:
-        raise Malformed(
-            "unreadable", f"expected a readable file, found: {problem.strerror}", str(path), remedy="check the path"
-        ) from None
-    if len(data) > limit:
-        raise too_large(limit_name, limit, file=str(path))
-    return data
-
-
-def read_suite(path: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> LoadedSuite:
-    """The suite manifest in a JSON file."""
-    data = read_bytes(Path(path), "document", limits.document)
-    manifest, value = read_document(SuiteManifest, data, file=str(path))
-    return LoadedSuite(manifest, value, suite_digest(value))
-
-
-def _policies_folder() -> Path:
-    try:
-        from pairmark.resources import data_folder
-    except ImportError:
-        return Path(__file__).resolve().parents[4] / "manifests" / "policies"
-    return data_folder("manifests") / "policies"
-
-
-def shipped_policies() -> tuple[str, ...]:
-    """Names `name/version` of the policies that come with Pairmark."""
-    folder = _policies_folder()
-    return tuple(sorted("/".join(path.stem.rsplit("-", 1)) for path in folder.glob("*-*.json")))
-
-
-def read_policy(name_or_path: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> LoadedPolicy:
-    """A shipped policy by `name/version`, or one in a JSON file; its rules and their parameters are checked."""
-    from pairmark.rules.registry import check_policy
-
-    named = str(name_or_path)
-    known = shipped_policies()
-    path = _policies_folder() / f"{named.replace('/', '-')}.json" if named in known else Path(name_or_path)
-    if named not in known and not path.is_file():
-        raise Malformed(
-            "unknown-policy", f"expected a policy file or one of {', '.join(known) or '(none shipped)'}, found {shown(named)}",
-            remedy="give NAME/VERSION or the path of a policy file",
-        )
-    data = read_bytes(path, "document", limits.document)
-    policy, value = read_document(Policy, data, file=named)
-    try:
-        check_policy(policy)
-    except Malformed as problem:
-        raise problem.located(file=named) from None
-    return LoadedPolicy(policy, value, digest_of(value))
+__all__ = [
+    "LoadedPolicy", "LoadedSuite", "pack_bundle", "read_bundle", "read_policy", "read_suite", "write_bundle",
+]
 
 
 def read_bundle(path: str | Path, role: Role, *, limits: Limits = DEFAULT_LIMITS) -> Arm:
-    """The run and its ledger in a directory or a `.tar.gz` of one; the declared count and digest must hold.
+    """The run and its ledger, in canonical order; the count and digest that the run declares must hold.
+
+    Args:
+        path: the directory or the archive.
+        role: what the run is to be in the experiment.
+        limits: how much is read.
 
     Raises:
-        Malformed: with file, line and pointer.
+        Malformed: with file, line and, where it can be told, pointer.
     """
-    source = Path(path)
-    if source.is_dir():
-        return _read_directory(source, str(path), role, limits)
-    if not source.is_file():
-        raise Malformed("no-such-file", "expected a run bundle, found none", str(path), remedy="check the path")
+    source, file = Path(path), str(path)
     with tempfile.TemporaryDirectory(prefix="pairmark-") as scratch:
-        _unpack(source, Path(scratch), limits)
-        return _read_directory(Path(scratch), str(path), role, limits)
+        folder = source
+        try:
+            if not source.is_dir():
+                from pairmark.adapters.ledgers.archive import unpack_bundle
 
-
-def _unpack(source: Path, target: Path, limits: Limits) -> None:
-    total = 0
-    try:
-        with tarfile.open(source, "r:gz") as archive:
-            for member in archive:
-                name = member.name.removeprefix("./").rpartition("/")[2]
-                if member.isdir():
-                    continue
-                stream = archive.extractfile(member) if member.isreg() else None
-                if stream is None or name not in ("run.json", *LEDGER_NAMES) or (target / name).exists():
+                folder = Path(scratch) / "bundle"
+                folder.mkdir()
+                if not source.is_file():
                     raise Malformed(
-                        "bad-archive", f"expected run.json and one ledger, found {shown(member.name)}", str(source),
-                        remedy="pack only the bundle's two files",
+                        "unreadable", "expected a run bundle (a directory or a .tar.gz), found no such file", file,
+                        remedy="check the path",
                     )
-                total += member.size
-                if total > limits.archive:
-                    raise too_large("archive", limits.archive, file=str(source))
-                with (target / name).open("wb") as out:
-                    shutil.copyfileobj(stream, out)
-    except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as problem:
-        raise Malformed(
-            "bad-archive", f"expected a .tar.gz archive, found: {problem}", str(source), remedy="pack it again"
-        ) from None
+                unpack_bundle(source, folder, file=file, limits=limits)
+            return _arm(folder, file, role, limits, Path(scratch))
+        except (OSError, ValueError) as problem:
+            raise unreadable(problem, file) from None
 
 
-def _read_directory(folder: Path, shown_as: str, role: Role, limits: Limits) -> Arm:
-    found = [name for name in LEDGER_NAMES if (folder / name).is_file()]
+def _arm(folder: Path, file: str, role: Role, limits: Limits, scratch: Path) -> Arm:
     if not (folder / "run.json").is_file():
-        raise Malformed("no-run", "expected run.json in the bundle, found none", shown_as, remedy="give a run bundle")
-    if len(found) != 1:
+        raise Malformed("no-run", "expected run.json in the bundle, found none", file, remedy="give a run bundle")
+    ledgers = [name for name in LEDGER_FILES if (folder / name).is_file()]
+    if len(ledgers) != 1:
         raise Malformed(
-            "ledger-files", f"expected one of {', '.join(LEDGER_NAMES)}, found {', '.join(found) or 'none'}", shown_as,
-            remedy="keep exactly one ledger in the bundle",
+            "ledger-files", f"expected exactly one of {', '.join(LEDGER_FILES)}, found {', '.join(ledgers) or 'none'}", file,
+            remedy="keep one ledger in the bundle",
         )
-    run_name = f"{shown_as}/run.json"
-    run, value = read_document(Run, read_bytes(folder / "run.json", "document", limits.document), file=run_name)
+    run_file, ledger_file = f"{file}/run.json", f"{file}/{ledgers[0]}"
+    run, value = read_document(Run, read_bytes(folder / "run.json", limits, file=run_file), file=run_file)
     if run.episodes is None:
         raise Malformed(
-            "not-sealed", "expected a finished run, found `episodes` null", run_name, None, "/episodes", "seal the run first"
+            "not-sealed", "expected a finished run, found `episodes` null", run_file, None, "/episodes",
+            "write its count and digest once the run has ended",
         )
-    ledger_name = f"{shown_as}/{found[0]}"
-    frame = _read_ledger(folder / found[0], ledger_name, limits)
-    digest = ledger_digest(frame)
+    frame, digest = _ledger(folder / ledgers[0], ledger_file, limits, scratch)
     if frame.height != run.episodes.count:
         raise Malformed(
-            "count-mismatch", f"expected {run.episodes.count} episodes as declared, found {frame.height} in {found[0]}",
-            run_name, None, "/episodes/count", "give the ledger the run was sealed with",
+            "count-mismatch", f"expected {run.episodes.count} episodes as declared, found {frame.height} in {ledgers[0]}",
+            run_file, None, "/episodes/count", "give the ledger the run was sealed with",
         )
     if digest != run.episodes.digest:
         raise Malformed(
-            "digest-mismatch", f"expected a ledger with digest {run.episodes.digest} as declared, found {digest}",
-            run_name, None, "/episodes/digest", "give the ledger the run was sealed with",
+            "digest-mismatch", f"expected a ledger of digest {run.episodes.digest} as declared, found {digest}",
+            run_file, None, "/episodes/digest", "give the ledger the run was sealed with",
         )
     return Arm(role, run, digest_of(value), frame, digest)
 
 
-def _read_ledger(path: Path, name: str, limits: Limits) -> pl.DataFrame:
-    data = read_bytes(path, "ledger", limits.ledger)
-    try:
-        if name.endswith(".gz"):
-            data = gzip.decompress(data)
-        elif name.endswith(".zst"):
-            import zstandard
+def _ledger(path: Path, file: str, limits: Limits, scratch: Path) -> tuple[pl.DataFrame, str]:
+    """The ledger in canonical order, and its digest. Hashing runs beside parsing."""
+    frames: list[pl.DataFrame] = []
+    watch, digest, ordered = OrderWatch(), LedgerDigest(), True
+    hashing: Future[None] | None = None
+    with ThreadPoolExecutor(1) as worker:
+        for frame in _frames(path, file, limits, scratch):
+            frames.append(frame)
+            ordered = ordered and watch.first_out_of_order(frame) is None
+            if ordered:
+                if hashing is not None:
+                    hashing.result()
+                hashing = worker.submit(digest.update, frame)
+        if hashing is not None:
+            hashing.result()
+    whole = pl.concat(frames) if frames else empty_frame()
+    if not ordered:
+        whole, digest = in_canonical_order(whole), LedgerDigest()
+        digest.update(whole)
+    return whole, digest.digest()
 
-            data = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True).read()
-        elif name.endswith(".parquet"):
-            rows = pl.read_parquet(data).to_dicts()
-            data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-    except Exception as problem:  # replaced by the streaming reader
-        raise Malformed("bad-compression", f"expected a whole file, found: {problem}", name, remedy="write it again") from None
-    lines = data.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    rows = [read_line(line, file=name, line=number, limits=limits) for number, line in enumerate(lines, 1)]
-    tasks, injections = IdCollisions("task_id"), IdCollisions("injection_id")
-    for number, row in enumerate(rows, 1):
-        tasks.add(row["task_id"], file=name, line=number)
-        if row["injection_id"] is not None:
-            injections.add(row["injection_id"], file=name, line=number)
-    return frame_of(rows)
+
+def _frames(path: Path, file: str, limits: Limits, scratch: Path) -> Iterator[pl.DataFrame]:
+    reader = frame_reader(LEDGER_FILES[path.name], file=file, limits=limits, scratch=scratch)
+    for chunk in chunks_of(path):
+        yield from reader.feed(chunk)
+    yield from reader.finish()
 
 
 def write_bundle(run: dict[str, Any], frame: pl.DataFrame, directory: str | Path) -> None:
-    """Write `run.json` and `episodes.jsonl`; `episodes` in the run is filled with the ledger's count and digest.
+    """Write `run.json` and `episodes.jsonl`; the directory appears whole or not at all.
 
-    The directory appears whole or not at all.
+    Args:
+        run: the run document as a JSON object; its `episodes` is replaced by the ledger's count and digest.
+        frame: the episodes, with the columns of `EPISODE_SCHEMA`, in any order.
+        directory: new, or empty.
 
     Raises:
-        Malformed: the run is not a run document, or the directory exists and is not empty.
+        Malformed: the run or a row is not well-formed, or the directory is not empty.
     """
     target = Path(directory)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise Malformed("exists", "expected a new or empty directory", str(directory), remedy="choose another directory")
-    ordered = in_canonical_order(frame.select(EPISODE_SCHEMA.keys()))
-    value = {**run, "episodes": {"count": ordered.height, "digest": ledger_digest(ordered)}}
+        raise Malformed(
+            "exists", "expected a new or empty directory, found one with content", str(directory), remedy="choose another"
+        )
+    ledger_file = str(target / "episodes.jsonl")
+    typed = frame.select(EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]  # invariant in its key
+    ordered = in_canonical_order(typed.with_columns(pl.col("attempt").fill_null(1)))
+    if not acceptable(ordered):
+        check_rows(ordered, file=ledger_file, first_line=1, limits=DEFAULT_LIMITS)
+    digest = LedgerDigest()
+    digest.update(ordered)
+    value = {**run, "episodes": {"count": ordered.height, "digest": digest.digest()}}
     read_document(Run, canonical_bytes(value), file=str(target / "run.json"))
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         (scratch / "run.json").write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         with (scratch / "episodes.jsonl").open("wb") as out:
-            for row in ordered.iter_rows(named=True):
-                out.write(canonical_line(row))
+            for start in range(0, ordered.height, 65_536):
+                out.write(canonical_lines(ordered[start : start + 65_536]))
         scratch.chmod(0o755)
-        os.replace(scratch, target)
+        scratch.replace(target)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def pack_bundle(directory: str | Path, archive: str | Path) -> None:
+    """Write the files of a bundle directory as a `.tar.gz`; equal files give equal bytes."""
+    from pairmark.adapters.ledgers import archive as packing
+
+    packing.pack_bundle(Path(directory), Path(archive))

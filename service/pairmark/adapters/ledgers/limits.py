@@ -12,15 +12,16 @@ GIB = 1024 * MIB
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what is read from outside, in bytes unless said otherwise.
+    """Bounds on what is read from outside.
 
     Attributes:
-        document: a suite, run or policy file.
-        line: one line of a ledger, without its newline.
-        ledger: a whole ledger, after decompression.
-        archive: the packed archive, and the sum of what its members expand to.
-        members: entries in an archive (a count).
-        rows: episodes in a ledger (a count).
+        document: bytes of a suite, run or policy file.
+        line: bytes of one line of a ledger without its newline (in Parquet: of one row's text).
+        ledger: bytes of a whole ledger after decompression (in Parquet: as the footer declares, and of its text).
+        archive: bytes of what a packed bundle expands to.
+        members: entries in an archive.
+        rows: episodes in a ledger.
+        ids: distinct ids of one kind that have to be remembered to find collisions under Unicode normalisation.
     """
 
     document: int = 64 * MIB
@@ -29,6 +30,7 @@ class Limits:
     archive: int = 8 * GIB
     members: int = 64
     rows: int = 50_000_000
+    ids: int = 500_000
 
 
 DEFAULT_LIMITS = Limits()
@@ -38,5 +40,5 @@ def too_large(name: str, limit: int, *, file: str | None = None, line: int | Non
     """The refusal of something larger than `Limits.<name>`."""
     return Malformed(
         "too-large", f"expected at most {limit} {unit} (limit `{name}`), found more", file, line,
-        remedy="split it, or raise the limit where you run Pairmark yourself",
+        remedy="split it, or read it with a higher limit",
     )

@@ -1,0 +1,71 @@
+"""From frames in file order to one Parquet object in canonical order, with its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+
+from pairmark.adapters.ledgers.canonical_out import LedgerDigest
+from pairmark.adapters.ledgers.columnar import ParquetSink
+from pairmark.adapters.ledgers.merge import ExternalSort
+from pairmark.adapters.ledgers.order import OrderWatch, out_of_order
+
+
+class LedgerBuilder:
+    """Writes rows on as long as they come in canonical order; from the first that does not, sorts externally."""
+
+    def __init__(self, folder: Path, *, file: str | None, require_order: bool) -> None:
+        """`folder` is scratch space that the caller removes."""
+        self._folder, self._file, self._require_order = folder, file, require_order
+        self._watch = OrderWatch()
+        self._sink = ParquetSink(folder / "ordered.parquet")
+        self._digest = LedgerDigest()
+        self._sorter: ExternalSort | None = None
+        self._hasher = ThreadPoolExecutor(1, thread_name_prefix="ledger-digest")
+        self._rows = 0
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the next rows.
+
+        Raises:
+            Malformed: `out-of-order`, if order is required.
+        """
+        if self._sorter is None:
+            place = self._watch.first_out_of_order(frame)
+            if place is None:
+                self._write(frame)
+            elif self._require_order:
+                raise out_of_order(self._file, self._rows + place + 1)
+            else:
+                self._sorter = ExternalSort(self._folder)
+                self._sink.close()
+                if self._rows:
+                    self._sorter.add_run(self._sink.path)
+        if self._sorter is not None:
+            self._sorter.add(frame)
+        self._rows += frame.height
+
+    def finish(self) -> tuple[int, str, Path]:
+        """Count, digest and the finished file (inside the folder)."""
+        if self._sorter is not None:
+            self._sink, self._digest = ParquetSink(self._folder / "sorted.parquet"), LedgerDigest()
+            self._write_all(self._sorter.merged())
+        self._sink.close()
+        return self._digest.count, self._digest.digest(), self._sink.path
+
+    def close(self) -> None:
+        """Give up: close the file; the caller removes the folder."""
+        self._hasher.shutdown(wait=True, cancel_futures=True)
+        self._sink.abandon()
+
+    def _write_all(self, frames: Iterable[pl.DataFrame]) -> None:
+        for frame in frames:
+            self._write(frame)
+
+    def _write(self, frame: pl.DataFrame) -> None:
+        hashing = self._hasher.submit(self._digest.update, frame)
+        self._sink.write(frame)
+        hashing.result()
