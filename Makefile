@@ -69,7 +69,7 @@ check: $(VENV)/installed ## lint, types, layers, generated files
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(RUN) -m pytest -q -p no:xdist tests/project/test_source.py tests/project/test_locks.py tests/project/test_generated.py
+	@$(RUN) -m pairmark.adapters.schemas --check
 
 .PHONY: fix
 fix: $(VENV)/installed ## repair what ruff can repair
