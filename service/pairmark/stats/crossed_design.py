@@ -77,21 +77,30 @@ def times_to_halve(components: Components, design: Design, factor: Factor) -> fl
 
     Four times the tasks where only tasks vary; where another source is left it takes more, or never happens.
     """
+    return times_to_reach(components, design, factor, crossed_half_width(components, design) / 2)
+
+
+def times_to_reach(components: Components, design: Design, factor: Factor, half_width: float) -> float | None:
+    """How many times as much of the factor gives this half-width; below 1 where less is enough, None where none does.
+
+    Raises ValueError unless the half-width is above 0.
+    """
+    if not 0 < half_width < math.inf:
+        raise ValueError(f"half_width: expected a number above 0, found {half_width}")
     terms = _terms(components, design)
+    wanted = (half_width / Z) ** 2
     if factor == "tasks+injections":
         # Tasks and injections fall as 1/k, their cells as 1/k^2: a quadratic in k.
         linear, square = terms["task"] + terms["benign_rerun"] + terms["injection"], terms["cell"] + terms["rerun"]
-        quarter = (linear + square) / 4
-        return (linear + math.sqrt(linear * linear + 4 * square * quarter)) / (2 * quarter)
+        return (linear + math.sqrt(linear * linear + 4 * square * wanted)) / (2 * wanted)
     shrinks = {
         "tasks": ("task", "benign_rerun", "cell", "rerun"),
         "injections": ("injection", "cell", "rerun"),
         "benign_epochs": ("benign_rerun",),
         "attacked_epochs": ("rerun",),
     }[factor]
-    total = math.fsum(terms.values())
     moving = math.fsum(terms[name] for name in shrinks)
-    left = total / 4 - (total - moving)
+    left = wanted - (math.fsum(terms.values()) - moving)
     return moving / left if left > 0 else None
 
 

@@ -29,11 +29,16 @@ ONE_EPOCH = "a clean success was seen in one epoch only: even an attack that doe
 
 @dataclass(frozen=True, eq=False)
 class ConditionCounts:
-    """Per attacked plan cell: episodes with everything known, those that met the condition, and successes of those."""
+    """Per attacked plan cell, numbers of episodes."""
 
     trials: Codes
+    """With everything known."""
     exposed: Codes
+    """Of these, met the condition."""
     hits: Codes
+    """Of the exposed, succeeded under attack."""
+    survived: Codes
+    """Of the trials, succeeded under attack."""
 
 
 def conditioned_changes(differing: Differing, shared: SharedCells, kind: MixKind) -> Conditioned:
@@ -42,7 +47,7 @@ def conditioned_changes(differing: Differing, shared: SharedCells, kind: MixKind
     return Conditioned(
         on_clean_success=NoChange(change=None, reason=clean)
         if clean
-        else _change(shared, _on_clean_success, _caution(shared)),
+        else _change(shared, clean_success_counts, _caution(shared)),
         on_delivery=NoChange(change=None, reason=delivery) if delivery else _change(shared, _on_delivery, None),
     )
 
@@ -80,25 +85,23 @@ def _caution(shared: SharedCells) -> str | None:
     return ONE_EPOCH if epochs < 2 else None
 
 
-def _on_clean_success(pairing: Pairing) -> ConditionCounts:
+def clean_success_counts(pairing: Pairing) -> ConditionCounts:
     """Same-epoch pairs of a benign and an attacked outcome; the condition is the benign success."""
     experiment, plan = pairing.experiment, pairing.plan
     numbers = np.unique(experiment.attacked_cells.epoch)
     clean = utility_by_epoch(experiment.benign_cells, np.arange(plan.tasks), plan.tasks, numbers)[plan.cell_task]
     attacked = utility_by_epoch(experiment.attacked_cells, np.arange(plan.cells), plan.cells, numbers)
     known = (clean >= 0) & (attacked >= 0)
-    exposed = known & (clean == 1)
-    return ConditionCounts(known.sum(axis=1), exposed.sum(axis=1), (exposed & (attacked == 1)).sum(axis=1))
+    exposed, done = known & (clean == 1), known & (attacked == 1)
+    return ConditionCounts(*(flags.sum(axis=1) for flags in (known, exposed, exposed & done, done)))
 
 
 def _on_delivery(pairing: Pairing) -> ConditionCounts:
     """Attacked episodes of known utility and delivery; the condition is delivery."""
     cells, size = pairing.experiment.attacked_cells, pairing.plan.cells
     known = cells.expected & cells.assessed & (cells.utility >= 0) & (cells.delivered >= 0)
-    exposed = known & (cells.delivered == 1)
-    counts = [
-        np.bincount(cells.planned[flags], minlength=size) for flags in (known, exposed, exposed & (cells.utility == 1))
-    ]
+    exposed, done = known & (cells.delivered == 1), known & (cells.utility == 1)
+    counts = [np.bincount(cells.planned[flags], minlength=size) for flags in (known, exposed, exposed & done, done)]
     return ConditionCounts(*counts)
 
 

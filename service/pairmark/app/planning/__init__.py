@@ -1,0 +1,1 @@
+"""Planning an evaluation before it is paid for."""
