@@ -46,6 +46,7 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
 
     tasks, injections, passes = [], [], 0
     for group, suite in suites.items():
+        environment = suite.load_and_inject_default_environment({})
         for item, task in sorted(suite.user_tasks.items(), key=natural_order):
             tasks.append(
                 {
@@ -53,7 +54,7 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
                     "digest": task_digest(task.PROMPT),
                     "checker": checker_digest(task, _USER_CHECKS),
                     "group": group,
-                    "tags": tags_of(ground_truth_tools(suite, task)),
+                    "tags": tags_of(ground_truth_tools(task, environment)),
                 }
             )
         for item, injection in sorted(suite.injection_tasks.items(), key=natural_order):
@@ -65,7 +66,7 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
                     "group": group,
                 }
             )
-        passes += len(null_agent_passes(suite)) if probe else 0
+        passes += len(null_agent_passes(suite, environment)) if probe else 0
     manifest: dict[str, Any] = {
         "schema": "pairmark/suite/v1",
         "suite": f"agentdojo/{'+'.join(names)}",

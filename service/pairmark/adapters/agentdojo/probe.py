@@ -27,7 +27,11 @@ def null_agent() -> Any:
     return NullAgent()
 
 
-def null_agent_passes(suite: Any) -> list[str]:
-    """Ids of the user tasks that the null agent passes."""
+def null_agent_passes(suite: Any, environment: Any) -> list[str]:
+    """Ids of the user tasks that the null agent passes. `environment` is the suite's, and is not changed."""
     agent = null_agent()
-    return [name for name, task in suite.user_tasks.items() if suite.run_task_with_pipeline(agent, task, None, {})[0]]
+    return [
+        name
+        for name, task in suite.user_tasks.items()
+        if suite.run_task_with_pipeline(agent, task, None, {}, environment=environment.model_copy(deep=True))[0]
+    ]

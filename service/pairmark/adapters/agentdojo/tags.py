@@ -14,10 +14,10 @@ def reads(tool: str) -> bool:
     return tool.startswith(_READING)
 
 
-def ground_truth_tools(suite: Any, task: Any) -> list[str]:
-    """Names of the tools that the ground truth calls, in order."""
-    environment = task.init_environment(suite.load_and_inject_default_environment({}))
-    return [call.function for call in task.ground_truth(environment)]
+def ground_truth_tools(task: Any, environment: Any) -> list[str]:
+    """Names of the tools that the ground truth calls, in order. `environment` is the suite's, and is not changed."""
+    prepared = task.init_environment(environment.model_copy(deep=True))
+    return [call.function for call in task.ground_truth(prepared)]
 
 
 def tags_of(calls: Sequence[str]) -> list[str]:

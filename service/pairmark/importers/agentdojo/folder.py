@@ -11,6 +11,7 @@ from pathlib import Path
 from pairmark.domain.errors import Malformed, shown
 
 _SEED = re.compile(r"seed-([0-9]{1,15})")
+_NOT_A_NAME = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _SHAPE = "<suite>/<task>/<attack>/<injection>.json"
 NO_ATTACK = "none"
 """How the harness names the attack and the injection of a run without injections."""
@@ -144,10 +145,20 @@ def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]
     """Every log file of a pipeline directory, in the order of names, at most four levels deep.
 
     Links to folders outside are not followed, but appended to `outward`; a link to a file outside is a place with a problem.
+
+    Raises:
+        Malformed: a name that no id can have.
     """
     root = os.path.realpath(pipeline)
     for path in _log_files(pipeline, outward):
-        suite, task, attack, name = path.relative_to(pipeline).parts
+        suite, task, attack, name = parts = path.relative_to(pipeline).parts
+        if any(_NOT_A_NAME.search(part) for part in parts):
+            raise Malformed(
+                "bad-name",
+                f"expected names without control characters, in UTF-8, found {shown('/'.join(parts))}",
+                file=str(pipeline),
+                remedy="rename or remove it",
+            )
         problem = None
         if path.is_symlink() and not _within(str(path), root):
             problem = "expected a file of this folder, found a link that leaves it"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.errors import Malformed, one_line, shown
 from pairmark.importers.agentdojo.episodes import aborted_row, row_of
 from pairmark.importers.agentdojo.examples import EXAMPLES
 from pairmark.importers.agentdojo.folder import NO_ATTACK, Place, is_pipeline, pipeline_folders, places
@@ -107,8 +107,9 @@ class AgentDojoImporter:
             try:
                 record = _read(place)
             except UnreadableRecord as problem:
-                unreadable.append(Unreadable(str(place.path), str(problem)))
-                rows.append(aborted_row(cell, str(problem)))
+                reason = one_line(str(problem))
+                unreadable.append(Unreadable(str(place.path), reason))
+                rows.append(aborted_row(cell, reason))
                 continue
             one_run.add(record, place.path)
             rows.append(row_of(cell, record))
