@@ -81,7 +81,7 @@ class NotFound(PairmarkError):
 
 def one_line(text: str, limit: int = 2000) -> str:
     """`text` with control, bidirectional and line-separating characters escaped, cut at `limit` characters."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[: limit + 1])
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 

@@ -16,6 +16,8 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 MAX_SAFE_INTEGER = 2**53 - 1
 MAX_DEPTH = 64
+INTEGER_FORM_END = 1e21
+"""RFC 8785 writes whole numbers below this without an exponent: 1e16 would come back as an integer that is refused."""
 
 
 class _Refused(Exception):
@@ -49,7 +51,14 @@ def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise _Refused("number-range", f"expected a number a double can hold, found {shown(text)}", "send a finite number")
+    if is_large_whole(value):
+        raise _Refused("number-range", f"expected an integer within ±(2^53 - 1), found {shown(text)}", "send it as text")
     return value
+
+
+def is_large_whole(value: float) -> bool:
+    """Whether RFC 8785 writes this as an integer beyond ±(2^53 - 1)."""
+    return MAX_SAFE_INTEGER < abs(value) < INTEGER_FORM_END and value.is_integer()
 
 
 def _constant(text: str) -> NoReturn:
@@ -65,7 +74,7 @@ def parse(data: bytes, *, file: str | None = None) -> JsonValue:
     """The JSON value in `data`.
 
     Raises:
-        Malformed: not UTF-8, a byte-order mark, not JSON, a duplicate key, NaN or Infinity, an integer outside
+        Malformed: not UTF-8, a byte-order mark, not JSON, a duplicate key, NaN or Infinity, a whole number outside
             ±(2^53 - 1), a lone surrogate, or nesting deeper than 64; with file, line and, where it can be told, pointer.
     """
     try:
@@ -91,38 +100,47 @@ def parse(data: bytes, *, file: str | None = None) -> JsonValue:
             remedy="check the file with a JSON parser",
         ) from None
     except RecursionError:
-        raise Malformed(
-            "too-deep", f"expected nesting of at most {MAX_DEPTH}", file, remedy="flatten the document"
-        ) from None
-    _check_depth_and_text(value, file)
+        from pairmark.domain.strict_json_locate import locate_depth
+
+        raise _too_deep(file, locate_depth(text, MAX_DEPTH)) from None
+    try:
+        _check_depth_and_text(value)
+    except Malformed as problem:
+        from pairmark.domain.strict_json_locate import locate
+
+        raise problem.located(file=file, line=locate(text, problem.pointer or "")) from None
     return value
 
 
-def _check_depth_and_text(value: JsonValue, file: str | None) -> None:
+def _too_deep(file: str | None = None, line: int | None = None, pointer: str | None = None) -> Malformed:
+    return Malformed("too-deep", f"expected nesting of at most {MAX_DEPTH}", file, line, pointer, "flatten the document")
+
+
+def _check_depth_and_text(value: JsonValue) -> None:
     stack: list[tuple[JsonValue, str, int]] = [(value, "", 0)]
     while stack:
         item, pointer, depth = stack.pop()
         if depth > MAX_DEPTH:
-            raise Malformed("too-deep", f"expected nesting of at most {MAX_DEPTH}", file, None, pointer[:200], "flatten it")
+            raise _too_deep(pointer=pointer)
         if isinstance(item, dict):
             for key, child in item.items():
-                _check_text(key, file, pointer)
+                _check_text(key, pointer)
                 stack.append((child, f"{pointer}/{escape_pointer(key)}", depth + 1))
         elif isinstance(item, list):
             stack.extend((child, f"{pointer}/{index}", depth + 1) for index, child in enumerate(item))
         elif isinstance(item, str):
-            _check_text(item, file, pointer)
+            _check_text(item, pointer)
 
 
-def _check_text(text: str, file: str | None, pointer: str) -> None:
+def _check_text(text: str, pointer: str) -> None:
     if text.isascii():
         return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise Malformed(
-            "lone-surrogate", f"expected text, found half of a surrogate pair in {shown(text)}", file, None, pointer,
-            "write the whole character",
+            "lone-surrogate", f"expected text, found half of a surrogate pair in {shown(text)}", pointer=pointer,
+            remedy="write the whole character",
         ) from None
 
 

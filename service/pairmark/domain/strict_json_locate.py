@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 
-from pairmark.domain.strict_json import MAX_SAFE_INTEGER, escape_pointer
+from pairmark.domain.strict_json import MAX_SAFE_INTEGER, escape_pointer, is_large_whole
 
 _space = re.compile(r"[ \t\r\n]*")
 _number = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -43,7 +44,7 @@ class _Walk:
         if re.fullmatch(r"-?\d+", word):
             if len(word) > 17 or abs(int(word)) > MAX_SAFE_INTEGER:
                 self.refusals.append(("number-range", at, pointer))
-        elif float(word) in (float("inf"), float("-inf")):
+        elif float(word) in (float("inf"), float("-inf")) or is_large_whole(float(word)):
             self.refusals.append(("number-range", at, pointer))
         return number.end()
 
@@ -86,10 +87,9 @@ class _Walk:
 
 def _walked(text: str) -> _Walk:
     walk = _Walk(text)
-    try:
+    # What was found up to the damage still tells the place.
+    with contextlib.suppress(ValueError, IndexError, RecursionError):
         walk.value(0, "")
-    except (ValueError, IndexError, RecursionError):
-        pass  # what was found up to the damage still tells the place
     return walk
 
 
@@ -106,6 +106,20 @@ def locate(text: str, pointer: str) -> int | None:
             return None
         pointer = pointer.rpartition("/")[0]
     return line_of(text, offsets[pointer])
+
+
+_string_or_bracket = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+
+
+def locate_depth(text: str, limit: int) -> int | None:
+    """Line of the first bracket that opens more than `limit` levels."""
+    depth = 0
+    for token in _string_or_bracket.finditer(text):
+        first = token.group()[0]
+        depth += (first in "[{") - (first in "]}")
+        if depth > limit:
+            return line_of(text, token.start())
+    return None
 
 
 def locate_refusal(text: str, code: str, key: str | None) -> tuple[int | None, str | None]:
