@@ -12,6 +12,8 @@ from pairmark.domain.errors import Malformed, shown
 WRITES = "pairmark_writes"
 """Execution option of a connection whose transaction will write."""
 
+DRIVERS = ("sqlite", "sqlite+pysqlite")
+
 BUSY_SECONDS = 30
 """How long a SQLite writer waits for another one."""
 
@@ -26,10 +28,10 @@ def engine_of(url: str) -> Engine:
         parsed = make_url(url)
     except ArgumentError:
         raise Malformed("bad-database-url", f"expected a database URL, found {shown(url)}", remedy="see docs/api.md") from None
-    kind = parsed.get_backend_name()
-    if kind != "sqlite":
+    if parsed.drivername not in DRIVERS:
         raise Malformed(
-            "bad-database-url", f"expected a sqlite:/// URL, found one of {shown(kind)}", remedy="this version of Pairmark stores in SQLite"
+            "bad-database-url", f"expected a sqlite:/// URL, found one of {shown(parsed.drivername)}",
+            remedy="this version of Pairmark stores in SQLite",
         )
     if not parsed.database or parsed.database == ":memory:":
         raise Malformed(

@@ -1,0 +1,31 @@
+"""A service for each test, and one filled once for tests that only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pairmark.domain.world import World
+from tests.service.serving import Service
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return Service.at(tmp_path / "data")
+
+
+@pytest.fixture(scope="session")
+def world() -> World:
+    """A small certifiable world."""
+    return World()
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory, world: World) -> tuple[Service, dict[str, str]]:
+    """A service with one certified pair, and the ids of its runs by role; not to be written to."""
+    service = Service.at(tmp_path_factory.mktemp("filled"))
+    ids = service.submit(world)
+    answer = service.certify(ids)
+    assert answer.status_code == 201
+    return service, ids
