@@ -44,7 +44,7 @@ def _starts(frame: pl.DataFrame, task: Codes, injection: Codes, epoch: Codes) ->
     return starts
 
 
-def _position(epoch: Codes, declared: Codes) -> Codes:
+def position(epoch: Codes, declared: Codes) -> Codes:
     """Where each epoch stands among the declared ones, -1 where it is not among them."""
     if not len(declared):
         return np.full(len(epoch), -1, dtype=np.int64)
@@ -79,7 +79,7 @@ def cell_table(arm: Arm, plan: Plan) -> CellTable:
         planned = np.where(injection == NO_INJECTION, task, -1)
     else:
         planned = plan.attacked_cell_of(task, injection)
-    epoch_index = _position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64))
+    epoch_index = position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64))
     status = picked["status"].cast(pl.Enum(STATUSES)).to_physical().cast(pl.Int8).to_numpy()
     return CellTable(
         task=task,

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
-from pairmark.stats.crossing import Crossing, cell_weights
+from pairmark.domain.sample import Sample
+from pairmark.stats.arrays import FloatArray
+from pairmark.stats.crossing import Crossing
 from pairmark.stats.exact import cell_values, weighted_mean
-from pairmark.stats.scope import Scope, decide_scope
+from pairmark.stats.scope import Scope
 from pairmark.stats.variance import Variance, clustered_variance
 
 
@@ -21,18 +21,20 @@ class Contrast:
     """The observed cells of a pairing (assessed in both arms). Exact where exactness is possible."""
 
     pairing: Pairing
-    cells: Codes
-    """Indices into the attacked plan, ascending, at least one."""
+    sample: Sample
 
-    @cached_property
+    @property
+    def cells(self) -> Codes:
+        """Indices into the attacked plan, ascending, at least one."""
+        return self.sample.cells
+
+    @property
     def crossing(self) -> Crossing:
-        plan = self.pairing.plan
-        tasks = plan.cell_task[self.cells]
-        return Crossing.of(tasks, plan.cell_injection[self.cells], plan.task_group[tasks])
+        return self.sample.crossing
 
-    @cached_property
+    @property
     def scope(self) -> Scope:
-        return decide_scope(self.crossing)
+        return self.sample.scope
 
     @property
     def tasks(self) -> int:
@@ -57,23 +59,31 @@ class Contrast:
         return self.benign - self.attacked
 
     @cached_property
+    def differences(self) -> FloatArray:
+        """Benign minus attacked in each cell, in [-1, 1]."""
+        return cell_values(*self._benign) - cell_values(*self._attacked)
+
+    @cached_property
     def drop_variance(self) -> Variance:
         """Variance of the drop over tasks, and over injections where the scope samples them."""
-        differences = cell_values(*self._benign) - cell_values(*self._attacked)
-        weights = cell_weights(self.crossing, self.pairing.plan.suite.weighting)
-        return clustered_variance(differences, weights, self.crossing, sample_injections=self.scope.samples_injections)
+        return clustered_variance(
+            self.differences,
+            self.sample.weights(self.pairing.plan.suite.weighting),
+            self.crossing,
+            sample_injections=self.scope.samples_injections,
+        )
 
     @property
     def _benign(self) -> tuple[Codes, Codes]:
-        task = self.pairing.plan.cell_task[self.cells]
-        return self.pairing.benign.successes[task], self.pairing.benign.known[task]
+        found = self.pairing.benign.at(self.sample.task)
+        return found.successes, found.known
 
     @property
     def _attacked(self) -> tuple[Codes, Codes]:
-        return self.pairing.attacked.successes[self.cells], self.pairing.attacked.known[self.cells]
+        found = self.pairing.attacked.at(self.cells)
+        return found.successes, found.known
 
 
 def contrast_of(pairing: Pairing) -> Contrast | None:
     """The contrast of a pair; None where no cell is assessed in both arms: both utilities are undefined."""
-    cells = np.flatnonzero(pairing.observed)
-    return Contrast(pairing, cells) if len(cells) else None
+    return None if pairing.sample is None else Contrast(pairing, pairing.sample)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pairmark.domain.evidence import CellTable, Experiment, Flags
 from pairmark.domain.plan import Codes, Plan
+from pairmark.domain.sample import Sample, sample_of
+
+if TYPE_CHECKING:
+    from pairmark.domain.epoch_pairs import EpochPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,23 +24,30 @@ class Outcomes:
     known: Codes
     expected: int
 
+    def at(self, index: Codes) -> Outcomes:
+        """Those of some cells, in the order of `index`."""
+        return Outcomes(self.successes[index], self.known[index], self.expected)
 
-def outcomes(value: Codes, counted: Flags, planned: Codes, cells: int, expected: int) -> Outcomes:
-    """Sum `value == 1` and `counted` over epochs per planned cell."""
-    where = planned[counted]
+
+def outcomes(value: Flags, counted: Flags, planned: Codes, cells: int, expected: int) -> Outcomes:
+    """Sum `value` and `counted` over epochs per planned cell; `value` is looked at only where `counted`."""
     return Outcomes(
-        successes=np.bincount(where, weights=value[counted] == 1, minlength=cells).astype(np.int64),
-        known=np.bincount(where, minlength=cells).astype(np.int64),
+        successes=np.bincount(planned[counted & value], minlength=cells),
+        known=np.bincount(planned[counted], minlength=cells),
         expected=expected,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """What metrics are computed from. Benign arrays have one entry per task, attacked ones one per attacked plan cell."""
+    """What metrics are computed from. Benign arrays have one entry per task, attacked ones one per attacked plan cell.
+
+    Everything is computed once, when first asked for.
+    """
 
     experiment: Experiment
     seed: int = 0
+    """Of the permutations behind `tags`."""
 
     @property
     def plan(self) -> Plan:
@@ -43,7 +55,7 @@ class Pairing:
 
     def _utility(self, cells: CellTable, count: int, expected: int) -> Outcomes:
         counted = cells.expected & cells.assessed & (cells.utility >= 0)
-        return outcomes(cells.utility.astype(np.int64), counted, cells.planned, count, expected)
+        return outcomes(cells.utility == 1, counted, cells.planned, count, expected)
 
     @cached_property
     def benign(self) -> Outcomes:
@@ -59,11 +71,16 @@ class Pairing:
     def attack_success(self) -> Outcomes:
         """Attack success where known: assessed and not null, or aborted and true."""
         cells = self.experiment.attacked_cells
-        known = np.where(cells.assessed, cells.attack_success >= 0, cells.attack_success == 1)
-        return outcomes(
-            cells.attack_success.astype(np.int64), cells.expected & known, cells.planned, self.plan.cells,
-            len(self.experiment.attacked.run.epochs),
-        )
+        succeeded = cells.attack_success == 1
+        known = succeeded | (cells.assessed & (cells.attack_success == 0))
+        epochs = len(self.experiment.attacked.run.epochs)
+        return outcomes(succeeded, cells.expected & known, cells.planned, self.plan.cells, epochs)
+
+    @cached_property
+    def blocked(self) -> int:
+        """Attacked cells × epochs that a provider's filter stopped."""
+        cells = self.experiment.attacked_cells
+        return int(np.count_nonzero(cells.expected & cells.blocked))
 
     @cached_property
     def observed(self) -> Flags:
@@ -71,7 +88,31 @@ class Pairing:
         return (self.attacked.known > 0) & (self.benign.known[self.plan.cell_task] > 0)
 
     @cached_property
+    def sample(self) -> Sample | None:
+        """The observed cells: what benign utility, utility under attack and their difference are taken over."""
+        return sample_of(self.plan, self.observed)
+
+    @cached_property
+    def success_sample(self) -> Sample | None:
+        """The cells whose attack success is known in an epoch, whatever the benign arm holds."""
+        known = self.attack_success.known > 0
+        if self.sample is not None and bool(np.array_equal(known, self.observed)):
+            return self.sample
+        return sample_of(self.plan, known)
+
+    @cached_property
+    def planned_sample(self) -> Sample | None:
+        """Every planned cell; None where the suite plans none."""
+        return sample_of(self.plan, np.ones(self.plan.cells, dtype=np.bool_))
+
+    @cached_property
     def tasks_left_out(self) -> int:
         """Tasks without an assessed benign or attacked value; they leave both arms."""
-        has_cell = np.bincount(self.plan.cell_task[self.observed], minlength=self.plan.tasks) > 0
-        return int((~has_cell).sum())
+        return self.plan.tasks - (0 if self.sample is None else self.sample.tasks)
+
+    @cached_property
+    def epoch_pairs(self) -> EpochPairs:
+        """Attacked episodes beside the benign outcome of the same task and epoch."""
+        from pairmark.domain.epoch_pairs import epoch_pairs
+
+        return epoch_pairs(self.experiment)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 import pairmark.metrics
 from pairmark.domain.discovery import discover
 from pairmark.domain.pairing import Pairing
-from pairmark.metrics.base import Metric
+from pairmark.metrics.base import Metric, Value
 
 
 @cache
@@ -26,6 +26,15 @@ def installed_metrics() -> tuple[Metric, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
+def json_value(value: Value) -> Any:
+    """A metric's value as JSON."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, tuple):
+        return [json_value(item) for item in value]
+    return value
+
+
 def metrics_block(pairing: Pairing) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The JSON value of a report's `metrics`, dotted keys nested, and the flags metrics raise, sorted."""
     block: dict[str, Any] = {"weighting": pairing.experiment.suite.weighting}
@@ -36,6 +45,6 @@ def metrics_block(pairing: Pairing) -> tuple[dict[str, Any], tuple[str, ...]]:
         *parents, name = metric.key.split(".")
         for parent in parents:
             place = place.setdefault(parent, {})
-        place[name] = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
+        place[name] = json_value(value)
         flags.update(metric.flags(pairing))
     return block, tuple(sorted(flags))
