@@ -87,10 +87,12 @@ def run_value(role: Role, suite: dict[str, Any], epochs: int) -> dict[str, Any]:
 
 
 def task_id(code: int) -> str:
+    """`task_007`."""
     return f"task_{code:03d}"
 
 
 def injection_id(code: int) -> str:
+    """`inj_07`."""
     return f"inj_{code:02d}"
 
 
