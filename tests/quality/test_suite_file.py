@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +43,18 @@ def test_the_released_suite_has_not_changed() -> None:
 def test_the_statuses_are_those_of_the_contract() -> None:
     known = next(each for each in shipped()["expectations"] if each["code"] == "status-known")
     assert tuple(known["arguments"]["value_set"]) == STATUSES
+
+
+def test_the_documentation_lists_the_expectations_the_types_and_the_refusals(repository: Path) -> None:
+    text = (repository / "docs" / "data-quality.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text, flags=re.MULTILINE))
+    assert {each["code"]: each["why"] for each in shipped()["expectations"]}.items() <= rows.items()
+    assert {name for name in rows if name.startswith("expect_")} == set(KINDS)
+    for name, arguments in rows.items():
+        if name.startswith("expect_"):
+            assert re.findall(r"`(\w+)`", arguments) == sorted(KINDS[name].arguments.model_fields, key=arguments.find)
+    refusals = {"unknown-expectation", "sql-expectation", "code-condition", "invalid-arguments"}
+    assert refusals <= set(re.findall(r"`([a-z-]+)` \|$", text, flags=re.MULTILINE))
 
 
 def test_every_expectation_says_why() -> None:
