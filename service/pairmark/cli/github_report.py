@@ -1,0 +1,49 @@
+"""A report as annotations of a GitHub workflow (workflow commands on standard output)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pairmark.domain.errors import Malformed
+
+_LEVEL: Final = {"failed": "error", "crashed": "error", "held": "warning"}
+_OF_VERDICT: Final = {"certified": "notice", "quarantined": "warning", "refused": "error"}
+
+
+def annotation_lines(report: dict[str, Any]) -> Iterator[str]:
+    """One annotation for each rule that did not pass, one for each flag, and one for the verdict."""
+    for finding in report["findings"]:
+        level = _LEVEL.get(finding["outcome"])
+        if level is not None:
+            yield command(level, finding["message"], title=f"pairmark: {finding['rule']} {finding['outcome']}")
+    for flag in report["flags"]:
+        yield command("notice", f"the report carries the flag {flag}", title=f"pairmark: {flag}")
+    passed = sum(finding["outcome"] == "passed" for finding in report["findings"])
+    verdict = report["verdict"]
+    policy = f"{report['policy']['name']}/{report['policy']['version']}"
+    yield command(
+        _OF_VERDICT[verdict],
+        f"{verdict} by {policy}: {passed} of {len(report['findings'])} rules passed for {report['suite']['name']}",
+        title=f"pairmark: {verdict}",
+    )
+
+
+def malformed_annotation(problem: Malformed) -> str:
+    """Input that could not be read, at its file and line."""
+    places = {"file": problem.file, "line": None if problem.line is None else str(problem.line)}
+    return command("error", str(problem), title=f"pairmark: {problem.code}", **places)
+
+
+def command(name: str, message: str, **properties: str | None) -> str:
+    """A workflow command. In properties `:` and `,` would end a value; in both, line ends would end the command."""
+    given = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items() if value is not None)
+    return f"::{name} {given}::{_escape(message)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

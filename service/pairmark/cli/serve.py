@@ -1,0 +1,39 @@
+"""`pairmark serve`: the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pairmark.cli.exit_codes import OK, UNAVAILABLE
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option("--host", help="Address to listen on.  [env: PAIRMARK_HOST; default: 127.0.0.1]")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port", min=0, max=65_535, help="Port; 0 lets the system choose.  [env: PAIRMARK_PORT; default: 8000]"
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="Folder of the database and the ledgers.  [env: PAIRMARK_DATA_DIR; default: pairmark-data]",
+        ),
+    ] = None,
+) -> int:
+    """Run the REST service until told to stop. Its embedded database migrates itself."""
+    from pairmark.http.server import serve as run
+
+    try:
+        run(host=host, port=port, data_dir=data)
+    except SystemExit as stop:  # the server has said why, such as a port in use
+        return OK if stop.code in (0, None) else UNAVAILABLE
+    return OK
