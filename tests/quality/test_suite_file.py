@@ -12,8 +12,10 @@ import pytest
 from pairmark.adapters.quality.kinds import KINDS
 from pairmark.adapters.quality.suite_file import LEDGER_SUITE, ledger_expectations, read_expectations
 from pairmark.domain.documents.episode import STATUSES
+from pairmark.domain.documents.policy import Policy, PolicyRule
 from pairmark.domain.errors import Malformed
 from pairmark.resources import data_folder
+from pairmark.rules.registry import check_policy
 
 RELEASED = {"ledger/1": "sha256:043636652c95ebfe428009fab09aa08b95e299cc18250a65f793c49e797d494a"}
 
@@ -171,3 +173,21 @@ def test_a_suite_that_expects_nothing_is_refused() -> None:
     with pytest.raises(Malformed) as refused:
         read_expectations(json.dumps({**shipped(), "expectations": []}).encode())
     assert refused.value.pointer == "/expectations"
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        {"type": "expect_nonsense", "arguments": {}},
+        {"type": "expect_column_values_to_be_null", "arguments": {"column": "error"}, "row_condition": "epoch > 0"},
+        {"type": "unexpected_rows_expectation", "arguments": {"unexpected_rows_query": "SELECT 1"}},
+        {"type": "expect_column_values_to_not_be_null", "arguments": {"column": "task_id"}},
+    ],
+)
+def test_a_policy_cannot_bring_expectations_of_its_own(expectation: dict[str, Any]) -> None:
+    rule = PolicyRule.model_validate({"id": "data-quality", "version": 1, "params": {"expectations": [expectation]}})
+    policy = Policy.model_validate({"schema": "pairmark/policy/v1", "name": "own", "version": "1", "rules": (rule,)})
+    with pytest.raises(Malformed) as refused:
+        check_policy(policy)
+    assert refused.value.code == "invalid-params"
+    assert refused.value.pointer == "/rules/0/params/expectations"
