@@ -39,7 +39,10 @@ def pair_of(experiment: Experiment, name: str, verdict: str = "certified", **cha
         },
         "findings": [],
         "counts": {"benign": counts, "attacked": counts, "baseline": None},
-        "metrics": {"weighting": experiment.suite.weighting, "scope": "these-injections", **dict.fromkeys(rates, none)}
+        "metrics": {
+            "weighting": experiment.suite.weighting, "scope": "these-injections", "tasks_left_out": 0, **dict.fromkeys(rates, none),
+            "cell_weighted": {rate: none for rate in rates if rate != "utility_drop"},
+        }
         if verdict == "certified" else None,
     }
     return CertifiedPair(experiment, Report.model_validate_json(canonical_bytes(value | changed)), name)

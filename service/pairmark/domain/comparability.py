@@ -20,7 +20,7 @@ from pairmark.stats.exact import weighted_mean
 class CellMatch:
     """Planned cells of two suite versions, matched by task and injection id.
 
-    A cell survives where the digests of task, injection, both checkers and the environment are all equal. Tools are not
+    One plan against itself is a match of every cell with itself. A cell survives where the digests of task, injection, both checkers and the environment are all equal. Tools are not
     part of it: a suite's tools are not known by cell, and are reported beside it.
     """
 
@@ -69,6 +69,8 @@ class CellMatch:
     @cached_property
     def cell_to_right(self) -> Codes:
         """Right index of every left attacked cell, -1 where the right does not plan it."""
+        if self.left is self.right:
+            return np.arange(self.left.cells)
         return self.right.attacked_cell_of(
             _through(self.task_to_right, self.left.cell_task), _through(self.injection_to_right, self.left.cell_injection)
         )
@@ -76,6 +78,8 @@ class CellMatch:
     @cached_property
     def cell_survives(self) -> Flags:
         """Per left attacked cell: it is common."""
+        if self.left is self.right:
+            return np.ones(self.left.cells, dtype=np.bool_)
         injection = self.injection_prompt_equal & self.injection_checker_equal
         planned = self.cell_to_right >= 0
         return planned & self.task_survives[self.left.cell_task] & injection[self.left.cell_injection]

@@ -51,13 +51,9 @@ class Plan:
             of_group: dict[str, list[int]] = {}
             for index, injection in enumerate(self.suite.injections):
                 of_group.setdefault(injection.group, []).append(index)
-            tasks: list[int] = []
-            injections: list[int] = []
-            for index, task in enumerate(self.suite.tasks):
-                mine = of_group.get(task.group, [])
-                tasks.extend([index] * len(mine))
-                injections.extend(mine)
-            return np.array(tasks, dtype=np.int64), np.array(injections, dtype=np.int64)
+            met = {group: np.array(codes, dtype=np.int64) for group, codes in of_group.items()}
+            mine = [met.get(task.group, np.zeros(0, dtype=np.int64)) for task in self.suite.tasks]
+            return np.repeat(np.arange(len(mine)), [len(codes) for codes in mine]), np.concatenate(mine)
         task_code = {name: index for index, name in enumerate(self.task_ids)}
         injection_code = {name: index for index, name in enumerate(self.injection_ids)}
         pairs = sorted((task_code[cell.task], injection_code[cell.injection]) for cell in self.suite.grid)

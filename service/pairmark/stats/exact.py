@@ -51,19 +51,32 @@ def weighted_mean_by_group(
     passed, of = checked_counts(successes, trials)
     passed = crossing.arranged(passed, "successes")
     of = crossing.arranged(of, "trials")
-    per_cell, scale = _weight_denominators(crossing, weighting)
+    per_task, scale = _weight_denominators(crossing, weighting)
 
-    kinds, kind_count = compact(paired_codes(crossing.group, per_cell, int(per_cell.max()) + 1))
-    kinds, kind_count = compact(paired_codes(kinds, of, int(of.max()) + 1))
-    # Exact: sums of integers below 2**53, which checked_counts has made sure of.
-    totals = sums_by(kinds, passed.astype(np.float64), kind_count)
+    # A weight is the same in all cells of a task: add up its cells first. Exact, since checked_counts has made sure that
+    # no sum of these integers reaches 2**53.
+    numbers = passed.astype(np.float64)
+    if int(of.min()) == int(of.max()):
+        totals, of_total = sums_by(crossing.task, numbers, crossing.task_count), of[:1].repeat(crossing.task_count)
+        task = np.arange(crossing.task_count)
+    else:
+        kinds, kind_count = compact(paired_codes(crossing.task, of, int(of.max()) + 1))
+        totals = sums_by(kinds, numbers, kind_count)
+        member = np.empty(kind_count, dtype=np.int64)
+        member[kinds] = np.arange(crossing.cell_count)
+        of_total, task = of[member], crossing.task[member]
+
+    # Then whatever shares group, weight and number of trials, so that few fractions are added.
+    group, share = crossing.task_group[task], per_task[task]
+    kinds, kind_count = compact(paired_codes(group, share, int(share.max()) + 1))
+    kinds, kind_count = compact(paired_codes(kinds, of_total, int(of_total.max()) + 1))
+    totals = sums_by(kinds, totals, kind_count)
     member = np.empty(kind_count, dtype=np.int64)
-    member[kinds] = np.arange(crossing.cell_count)
-
+    member[kinds] = np.arange(task.size)
     sums = [Fraction(0)] * crossing.group_count
-    columns = (totals, crossing.group[member], per_cell[member], of[member])
-    for total, group, share, trial_count in zip(*(column.tolist() for column in columns), strict=True):
-        sums[group] += Fraction(int(total), share * trial_count)
+    columns = (totals, group[member], share[member], of_total[member])
+    for total, into, shared_by, trial_count in zip(*(column.tolist() for column in columns), strict=True):
+        sums[into] += Fraction(int(total), shared_by * trial_count)
     return tuple(value / scale for value in sums)
 
 
@@ -114,9 +127,9 @@ def decimal_string(value: Fraction | float, places: int = DECIMAL_PLACES) -> str
 
 
 def _weight_denominators(crossing: Crossing, weighting: Weighting) -> tuple[IntArray, int]:
-    """Per cell d and one s with weight = 1 / (d s), all integers."""
+    """Per task d and one s, all integers: each cell of the task weighs 1 / (d s)."""
     if weighting == "task":
-        return crossing.cells_per_task()[crossing.task], crossing.task_count
+        return crossing.cells_per_task(), crossing.task_count
     if weighting == "group":
-        return crossing.cells_per_group()[crossing.group], crossing.group_count
-    return np.ones(crossing.cell_count, dtype=np.int64), crossing.cell_count
+        return crossing.cells_per_group()[crossing.task_group], crossing.group_count
+    return np.ones(crossing.task_count, dtype=np.int64), crossing.cell_count

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from pairmark.stats.crossing import Crossing, Weighting, cell_weights
+from pairmark.stats.crossing import Crossing
 from pairmark.stats.intervals import (
     Interval,
     Z,
@@ -35,13 +35,13 @@ def paired_uncertainty(
     estimate: float,
     differences: npt.ArrayLike,
     crossing: Crossing,
-    weighting: Weighting,
+    weights: npt.ArrayLike,
     scope: Scope,
     *,
     sample_injections: bool,
     limit: float = 1.0,
 ) -> Uncertainty:
-    """Of the weighted mean `estimate` of `differences`, one per cell in the caller's order.
+    """Of the weighted mean `estimate` of `differences`, one per cell in the caller's order; `weights` as `clustered_variance`.
 
     `sample_injections` must be False for benign outcomes, which no injection touches; else it is the scope's. `limit`
     is the largest difference there can be. Raises ValueError as `clustered_variance` and `difference_interval`.
@@ -50,7 +50,7 @@ def paired_uncertainty(
         return Uncertainty(None, None, scope.no_interval_reason)
     variance = clustered_variance(
         differences,
-        cell_weights(crossing, weighting),
+        weights,
         crossing,
         sample_injections=sample_injections and scope.samples_injections,
     )

@@ -11,7 +11,6 @@ from pairmark.domain.documents.exact import Exact
 from pairmark.domain.documents.metric_values import Interval, NoInterval
 from pairmark.stats.exact import decimal_string
 from pairmark.stats.paired_difference import Uncertainty, paired_uncertainty
-from pairmark.stats.scope import decide_scope
 
 SIGNIFICANT = 0.05
 """Two-sided, as the 95 % intervals are."""
@@ -23,23 +22,21 @@ def paired_changes(shared: SharedCells) -> Changes:
 
 
 def _change(shared: SharedCells, rate: Rate) -> Change | NoChange:
-    here, there = shared.observed(rate)
-    crossing = shared.crossing(here)
-    if crossing is None:
+    found = shared.sample(rate)
+    if found is None:
         return NoChange(change=None, reason="no shared cell has a value on both sides")
-    weighting = shared.left.experiment.suite.weighting
-    before = rate.mean(shared.left.pairing, here, crossing, weighting)
-    after = rate.mean(shared.right.pairing, there, crossing, weighting)
+    sample, weighting = found.sample, found.sample.plan.suite.weighting
+    before, after = found.left.mean(rate), found.right.mean(rate)
     uncertainty = paired_uncertainty(
         float(after - before),
-        rate.values(shared.right.pairing, there) - rate.values(shared.left.pairing, here),
-        crossing,
-        weighting,
-        decide_scope(crossing),
+        found.right.values(rate) - found.left.values(rate),
+        sample.crossing,
+        sample.weights(weighting),
+        sample.scope,
         sample_injections=rate.touched_by_injections,
         limit=rate.largest_change,
     )
-    return change_of(before, after, uncertainty, crossing.task_count, crossing.cell_count)
+    return change_of(before, after, uncertainty, sample.tasks, len(sample.cells))
 
 
 def change_of(left: Fraction, right: Fraction, uncertainty: Uncertainty, tasks: int, cells: int) -> Change:

@@ -35,7 +35,8 @@ def compare(left: CertifiedPair, right: CertifiedPair, reweight: Reweight | None
     """
     differing = Differing(left, right)
     refuse_other_measures(differing)
-    match = CellMatch(left.experiment.plan, right.experiment.plan)
+    plan = left.experiment.plan
+    match = CellMatch(plan, plan if differing.same_mix else right.experiment.plan)
     shared = SharedCells(left, right, match)
     if differing.same_mix:
         return _document(differing, shared, "same-mix", None)
@@ -44,7 +45,7 @@ def compare(left: CertifiedPair, right: CertifiedPair, reweight: Reweight | None
             "different-mix",
             "expected two pairs over one suite digest, found two: headline numbers over different cells do not compare",
             "ask for `reweight=common`, or compare pairs of one suite",
-            tuple(item for item in differing.fields() if item.field in MIX_FIELDS),
+            tuple(item for item in differing.fields if item.field in MIX_FIELDS),
             nearest_set(match),
         )
     refuse_other_weighting(differing)
@@ -59,7 +60,7 @@ def compare(left: CertifiedPair, right: CertifiedPair, reweight: Reweight | None
         "no-common-mix",
         f"expected enough in common to reweight, found on the common cells: {refused}; by groups: {also_refused}",
         "compare pairs of one suite; the split of the change into within and mix is given beside this",
-        tuple(item for item in differing.fields() if item.field in MIX_FIELDS),
+        tuple(item for item in differing.fields if item.field in MIX_FIELDS),
         nearest_set(match),
         split.model_dump(mode="json"),
     )
@@ -116,7 +117,7 @@ def _document(
             "schema": "pairmark/comparison/v1",
             "left": left.side(),
             "right": right.side(),
-            "differs": differing.fields(),
+            "differs": differing.fields,
             "cautions": _cautions(differing, shared, kind, why_not_common),
             "mix": mix_of(shared, kind),
             "changes": changes,

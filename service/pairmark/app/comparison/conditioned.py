@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pairmark.app.comparison.cells import SharedCells, utility_by_epoch
+from pairmark.app.comparison.cells import SharedCells
 from pairmark.app.comparison.changes import interval_of
 from pairmark.app.comparison.differing import Differing
 from pairmark.domain.documents.comparison import Conditioned, ConditionedChange, MixKind, NoChange
@@ -15,10 +15,8 @@ from pairmark.domain.documents.exact import Exact
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
 from pairmark.stats.conditional import ConditionalRate, conditional_rate
-from pairmark.stats.crossing import cell_weights
 from pairmark.stats.intervals import difference_interval
 from pairmark.stats.paired_difference import Uncertainty
-from pairmark.stats.scope import decide_scope
 from pairmark.stats.variance import clustered_variance
 
 KNOWN_DELIVERY = 0.99
@@ -87,13 +85,12 @@ def _caution(shared: SharedCells) -> str | None:
 
 def clean_success_counts(pairing: Pairing) -> ConditionCounts:
     """Same-epoch pairs of a benign and an attacked outcome; the condition is the benign success."""
-    experiment, plan = pairing.experiment, pairing.plan
-    numbers = np.unique(experiment.attacked_cells.epoch)
-    clean = utility_by_epoch(experiment.benign_cells, np.arange(plan.tasks), plan.tasks, numbers)[plan.cell_task]
-    attacked = utility_by_epoch(experiment.attacked_cells, np.arange(plan.cells), plan.cells, numbers)
-    known = (clean >= 0) & (attacked >= 0)
-    exposed, done = known & (clean == 1), known & (attacked == 1)
-    return ConditionCounts(*(flags.sum(axis=1) for flags in (known, exposed, exposed & done, done)))
+    pairs, size = pairing.epoch_pairs, pairing.plan.cells
+    known = pairs.paired
+    exposed, done = pairs.benign == 1, known & pairs.attacked
+    return ConditionCounts(
+        *(np.bincount(pairs.cell[flags], minlength=size) for flags in (known, exposed, exposed & done, done))
+    )
 
 
 def _on_delivery(pairing: Pairing) -> ConditionCounts:
@@ -112,10 +109,10 @@ def _change(
     here, there = shared.planned
     kept = (before.trials[here] > 0) & (after.trials[there] > 0)
     here, there = here[kept], there[kept]
-    crossing = shared.crossing(here)
-    if crossing is None:
+    found = shared.shared_sample(here, there)
+    if found is None:
         return NoChange(change=None, reason="no shared cell has known outcomes on both sides")
-    weighting = shared.left.experiment.suite.weighting
+    crossing, weighting = found.sample.crossing, found.sample.plan.suite.weighting
     rates: list[ConditionalRate] = [
         conditional_rate(side.hits[cells], side.exposed[cells], side.trials[cells], crossing, weighting)
         for side, cells in ((before, here), (after, there))
@@ -126,12 +123,11 @@ def _change(
     left, right = rates
     if left.value is None or right.value is None:
         return NoChange(change=None, reason="undefined: the condition held in no episode")
-    scope = decide_scope(crossing)
     variance = clustered_variance(
         right.influence - left.influence,
-        cell_weights(crossing, weighting),
+        found.sample.weights(weighting),
         crossing,
-        sample_injections=scope.samples_injections,
+        sample_injections=found.sample.scope.samples_injections,
     )
     tasks = min(left.contributing_tasks, right.contributing_tasks)
     interval = difference_interval(float(right.value - left.value), variance, tasks, tasks)

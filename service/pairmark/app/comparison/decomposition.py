@@ -9,12 +9,13 @@ from typing import Literal
 import numpy as np
 
 from pairmark.app.comparison.pair import CertifiedPair
-from pairmark.app.comparison.rates import RATES, Rate
-from pairmark.domain.comparability import CellMatch, crossing_of
+from pairmark.app.comparison.rates import RATES, Rate, SampledSide
+from pairmark.domain.comparability import CellMatch
 from pairmark.domain.documents.comparison import Decomposition, Decompositions, NoChange, Stratum
 from pairmark.domain.documents.exact import Exact
 from pairmark.domain.evidence import Flags
 from pairmark.domain.pairing import Pairing
+from pairmark.domain.sample import sample_of
 from pairmark.stats.exact import weighted_mean_by_group
 from pairmark.stats.reweighting import kitagawa
 
@@ -52,14 +53,13 @@ def decompositions(left: CertifiedPair, right: CertifiedPair, match: CellMatch) 
 
 def _strata(pairing: Pairing, rate: Rate, common: Flags | None, alone: Part) -> Strata | None:
     plan = pairing.plan
-    observed = rate.observed(pairing)
-    crossing = crossing_of(plan, observed)
-    if crossing is None:
+    sample = sample_of(plan, rate.observed(pairing))
+    if sample is None:
         return None
-    cells = np.flatnonzero(observed)
-    weighting = plan.suite.weighting
+    side = SampledSide(pairing, sample.cells, sample)
+    cells, crossing, weighting = sample.cells, sample.crossing, plan.suite.weighting
     # Groups of a crossing are the plan's, renumbered without those that have no observed cell.
-    groups = [plan.groups[code] for code in np.unique(plan.task_group[plan.cell_task[cells]])]
+    groups = [plan.groups[code] for code in np.unique(plan.task_group[sample.task])]
     everything = np.ones(len(cells), dtype=np.bool_)
     parts: list[tuple[Part, Flags]] = (
         [("all", everything)] if common is None else [("common", common[cells]), (alone, ~common[cells])]
@@ -69,7 +69,7 @@ def _strata(pairing: Pairing, rate: Rate, common: Flags | None, alone: Part) -> 
     rates: dict[Key, Fraction] = {}
     for part, within in parts:
         shares = weighted_mean_by_group(within.astype(np.int64), ones, crossing, weighting)
-        sums = rate.by_group(pairing, cells, crossing, weighting, within)
+        sums = side.by_group(rate, within)
         for group, share, total in zip(groups, shares, sums, strict=True):
             if share:
                 weight[group, part], rates[group, part] = share, total / share

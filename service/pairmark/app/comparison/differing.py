@@ -18,7 +18,6 @@ from pairmark.rules.recorded import (
     recorded,
     recorded_or_none_used,
     scaffold_text,
-    served_field,
 )
 
 
@@ -55,7 +54,7 @@ class Differing:
         providers = [None if part.model is None else part.model.provider for part in (left, right)]
         here, there = (recorded_or_none_used(provider) for provider in providers)
         return (
-            served_field(self.left.experiment.attacked, self.right.experiment.attacked),
+            Compared("served model", _models_text(self.left.models), _models_text(self.right.models)),
             Compared("system.provider", here, there),
             *decoding_fields(left.decoding, right.decoding),
             Compared("system.tools", left.tools_digest, right.tools_digest),
@@ -85,6 +84,7 @@ class Differing:
         fields = (*self.suite, *self.attack, *self.system, self.defenses, *self.around)
         return tuple(field for field in fields if not field.holds)
 
+    @cached_property
     def fields(self) -> tuple[FieldDifference, ...]:
         return tuple(FieldDifference(field=field.field, left=field.left, right=field.right) for field in self.broken)
 
@@ -131,3 +131,7 @@ class Differing:
 
 def _defenses_text(defenses: Sequence[Defense] | None) -> str | None:
     return None if defenses is None else recorded([item.model_dump(mode="json") for item in defenses])
+
+
+def _models_text(models: tuple[str, ...]) -> str | None:
+    return recorded(list(models)) if models else None

@@ -10,14 +10,12 @@ import numpy as np
 from pairmark.app.comparison import standardised
 from pairmark.app.comparison.cells import SharedCells
 from pairmark.app.comparison.rates import UTILITY_DROP
-from pairmark.domain.comparability import CellMatch, crossing_of, weight_share
+from pairmark.domain.comparability import CellMatch, weight_share
 from pairmark.domain.documents.comparison import Mix, MixKind
 from pairmark.domain.documents.exact import Exact
-from pairmark.domain.evidence import Flags
-from pairmark.domain.plan import Codes
+from pairmark.domain.plan import Codes, Plan
 from pairmark.stats.exact import group_shares
 from pairmark.stats.reweighting import standardisation_refusal
-from pairmark.stats.scope import decide_scope
 
 
 def nearest_set(match: CellMatch) -> dict[str, Any]:
@@ -36,15 +34,14 @@ def common_mix_refusal(shared: SharedCells) -> str | None:
     """Why the common cells may not stand for the two suites; None where they may."""
     if shared.match.regrouped:
         return f"{len(shared.match.regrouped)} common tasks changed their group"
-    here, _ = shared.observed(UTILITY_DROP)
-    crossing = shared.crossing(here)
-    if crossing is None:
+    found = shared.sample(UTILITY_DROP)
+    if found is None:
         return "no common cell has a value on both sides"
-    weighting = shared.left.experiment.suite.weighting
-    plan = shared.left.experiment.plan
-    names = [plan.groups[code] for code in np.unique(plan.task_group[plan.cell_task[here]])]
-    mix = dict(zip(names, group_shares(crossing, weighting), strict=True))
-    tasks = dict(zip(names, crossing.tasks_per_group().tolist(), strict=True))
+    sample = found.sample
+    plan = sample.plan
+    names = [plan.groups[code] for code in np.unique(plan.task_group[sample.task])]
+    mix = dict(zip(names, group_shares(sample.crossing, plan.suite.weighting), strict=True))
+    tasks = dict(zip(names, sample.crossing.tasks_per_group().tolist(), strict=True))
     for name, pair in (("left", shared.left), ("right", shared.right)):
         side = standardised.side_of(pair, UTILITY_DROP)
         if side is None:
@@ -64,43 +61,44 @@ def mix_of(shared: SharedCells, kind: MixKind) -> Mix:
     if kind == "standardised":
         return _standardised_mix(shared)
     plan, other = shared.left.experiment.plan, shared.right.experiment.plan
-    here, there = shared.observed(UTILITY_DROP)
-    crossing = shared.crossing(here)
+    found = shared.sample(UTILITY_DROP)
+    cells = 0 if found is None else len(found.sample.cells)
+    left = Fraction(0) if found is None else _share(plan, found.left.cells)
+    right = left if kind == "same-mix" else Fraction(0) if found is None else _share(other, found.right.cells)
     return Mix(
         kind=kind,
         weighting=plan.suite.weighting,
-        scope="these-injections" if crossing is None else decide_scope(crossing).name,
-        cells=len(here),
-        tasks=0 if crossing is None else crossing.task_count,
-        left_out=len(shared.planned[0]) - len(here),
-        left_share=_share(weight_share(plan, _marked(plan.cells, here))),
-        right_share=_share(weight_share(other, _marked(other.cells, there))),
+        scope="these-injections" if found is None else found.sample.scope.name,
+        cells=cells,
+        tasks=0 if found is None else found.sample.tasks,
+        left_out=len(shared.planned[0]) - cells,
+        left_share=Exact.of(left),
+        right_share=Exact.of(right),
     )
 
 
 def _standardised_mix(shared: SharedCells) -> Mix:
     plan, other = shared.left.experiment.plan, shared.right.experiment.plan
-    crossings = [crossing_of(pair.experiment.plan, pair.pairing.observed) for pair in (shared.left, shared.right)]
-    found = [crossing for crossing in crossings if crossing is not None]
-    cells = sum(crossing.cell_count for crossing in found)
-    sampled = all(decide_scope(crossing).samples_injections for crossing in found)
+    samples = [pair.pairing.sample for pair in (shared.left, shared.right)]
+    found = [sample for sample in samples if sample is not None]
+    cells = sum(len(sample.cells) for sample in found)
+    sampled = all(sample.scope.samples_injections for sample in found)
     return Mix(
         kind="standardised",
         weighting=plan.suite.weighting,
         scope="tasks+injections" if sampled else "these-injections",
         cells=cells,
-        tasks=min(crossing.task_count for crossing in found),
+        tasks=min(sample.tasks for sample in found),
         left_out=plan.cells + other.cells - cells,
-        left_share=_share(Fraction(1)),
-        right_share=_share(Fraction(1)),
+        left_share=Exact.of(Fraction(1)),
+        right_share=Exact.of(Fraction(1)),
     )
 
 
-def _share(share: Fraction | None) -> Exact:
-    return Exact.of(Fraction(0) if share is None else share)
-
-
-def _marked(size: int, where: Codes) -> Flags:
-    flags = np.zeros(size, dtype=np.bool_)
-    flags[where] = True
-    return flags
+def _share(plan: Plan, cells: Codes) -> Fraction:
+    """Share of the plan's weight that these cells hold."""
+    if len(cells) == plan.cells:
+        return Fraction(1)
+    flags = np.zeros(plan.cells, dtype=np.bool_)
+    flags[cells] = True
+    return weight_share(plan, flags) or Fraction(0)

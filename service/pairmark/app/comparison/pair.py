@@ -38,6 +38,11 @@ class CertifiedPair:
     def pairing(self) -> Pairing:
         return Pairing(self.experiment)
 
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The snapshots that answered, by run document and ledger."""
+        return served_models(self.experiment.attacked)
+
     def side(self) -> ComparedSide:
         """What an answer says about this side."""
         return ComparedSide(
@@ -53,7 +58,7 @@ class CertifiedPair:
         run = self.experiment.attacked.run
         defenses = run.system.defenses
         return ComparedSystem(
-            models=served_models(self.experiment.attacked),
+            models=self.models,
             provider=None if run.system.model is None else run.system.model.provider,
             defenses=None if defenses is None else tuple(named(item.name, item.version) for item in defenses),
             attack=None if run.attack is None else run.attack.name,

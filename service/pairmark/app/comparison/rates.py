@@ -1,30 +1,23 @@
-"""The four rates that are compared, each as signed counts per attacked cell."""
+"""The four rates that are compared, each as a signed sum of counted outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from pairmark.domain.evidence import Flags
-from pairmark.domain.pairing import Outcomes, Pairing
+from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
+from pairmark.domain.sample import Sample
 from pairmark.stats.arrays import FloatArray
-from pairmark.stats.crossing import Crossing, Weighting
 from pairmark.stats.exact import cell_values, weighted_mean_by_group
 
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """Successes out of known epochs, one entry per attacked cell."""
-
-    successes: Codes
-    known: Codes
-
-
-Part = Callable[[Pairing, Codes], Counts]
+Outcome = Literal["benign", "attacked", "attack_success"]
 
 
 @dataclass(frozen=True)
@@ -33,57 +26,17 @@ class Rate:
 
     Attributes:
         key: its name in reports.
-        observed: the attacked plan cells that have a value, as flags.
-        parts: what is added and taken away, given attacked plan cells.
+        observed: the attacked plan cells that have a value.
+        parts: the outcomes that are added and taken away.
         touched_by_injections: whether injections are a source of its variance; none touches a benign outcome.
         largest_change: between two values of it.
     """
 
     key: str
     observed: Callable[[Pairing], Flags]
-    parts: tuple[tuple[int, Part], ...]
+    parts: tuple[tuple[int, Outcome], ...]
     touched_by_injections: bool
     largest_change: float
-
-    def mean(self, pairing: Pairing, cells: Codes, crossing: Crossing, weighting: Weighting) -> Fraction:
-        """Its exact weighted mean over `cells`, which are the crossing's, in the caller's order."""
-        return sum(self.by_group(pairing, cells, crossing, weighting), start=Fraction(0))
-
-    def by_group(
-        self, pairing: Pairing, cells: Codes, crossing: Crossing, weighting: Weighting, within: Flags | None = None
-    ) -> tuple[Fraction, ...]:
-        """Each group's contribution to the mean, exact; only of the cells that `within` marks, at their own weight."""
-        total = [Fraction(0)] * crossing.group_count
-        for sign, part in self.parts:
-            counts = part(pairing, cells)
-            successes = counts.successes if within is None else np.where(within, counts.successes, 0)
-            found = weighted_mean_by_group(successes, counts.known, crossing, weighting)
-            total = [sum_so_far + sign * more for sum_so_far, more in zip(total, found, strict=True)]
-        return tuple(total)
-
-    def values(self, pairing: Pairing, cells: Codes) -> FloatArray:
-        """Its value in each of `cells`."""
-        found = np.zeros(len(cells))
-        for sign, part in self.parts:
-            counts = part(pairing, cells)
-            found += sign * cell_values(counts.successes, counts.known)
-        return found
-
-
-def _at(outcomes: Outcomes, index: Codes) -> Counts:
-    return Counts(outcomes.successes[index], outcomes.known[index])
-
-
-def _benign(pairing: Pairing, cells: Codes) -> Counts:
-    return _at(pairing.benign, pairing.plan.cell_task[cells])
-
-
-def _attacked(pairing: Pairing, cells: Codes) -> Counts:
-    return _at(pairing.attacked, cells)
-
-
-def _attack_success(pairing: Pairing, cells: Codes) -> Counts:
-    return _at(pairing.attack_success, cells)
 
 
 def _assessed(pairing: Pairing) -> Flags:
@@ -94,8 +47,65 @@ def _success_known(pairing: Pairing) -> Flags:
     return np.greater(pairing.attack_success.known, 0)
 
 
-BENIGN_UTILITY = Rate("benign_utility", _assessed, ((1, _benign),), False, 1.0)
-UTILITY_UNDER_ATTACK = Rate("utility_under_attack", _assessed, ((1, _attacked),), True, 1.0)
-UTILITY_DROP = Rate("utility_drop", _assessed, ((1, _benign), (-1, _attacked)), True, 2.0)
-ATTACK_SUCCESS_RATE = Rate("attack_success_rate", _success_known, ((1, _attack_success),), True, 1.0)
+BENIGN_UTILITY = Rate("benign_utility", _assessed, ((1, "benign"),), False, 1.0)
+UTILITY_UNDER_ATTACK = Rate("utility_under_attack", _assessed, ((1, "attacked"),), True, 1.0)
+UTILITY_DROP = Rate("utility_drop", _assessed, ((1, "benign"), (-1, "attacked")), True, 2.0)
+ATTACK_SUCCESS_RATE = Rate("attack_success_rate", _success_known, ((1, "attack_success"),), True, 1.0)
 RATES = (BENIGN_UTILITY, UTILITY_UNDER_ATTACK, UTILITY_DROP, ATTACK_SUCCESS_RATE)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledSide:
+    """One pair's outcomes in the cells of a sample. `cells` are the pair's own plan cells, one for each of the sample's."""
+
+    pairing: Pairing
+    cells: Codes
+    sample: Sample
+
+    def mean(self, rate: Rate) -> Fraction:
+        """The rate's exact weighted mean."""
+        return sum((sign * sum(self._sums(outcome), start=Fraction(0)) for sign, outcome in rate.parts), start=Fraction(0))
+
+    def by_group(self, rate: Rate, within: Flags | None = None) -> tuple[Fraction, ...]:
+        """Each group's contribution to the mean, exact; only of the cells that `within` marks, at their own weight."""
+        parts = [(sign, self._sums(outcome, within)) for sign, outcome in rate.parts]
+        groups = range(self.sample.crossing.group_count)
+        return tuple(sum((sign * sums[group] for sign, sums in parts), start=Fraction(0)) for group in groups)
+
+    def values(self, rate: Rate) -> FloatArray:
+        """The rate's value in each cell."""
+        found = np.zeros(len(self.cells))
+        for sign, outcome in rate.parts:
+            values = self._values.get(outcome)
+            if values is None:
+                values = self._values[outcome] = cell_values(*self._counts(outcome))
+            found += sign * values
+        return found
+
+    @cached_property
+    def _values(self) -> dict[Outcome, FloatArray]:
+        return {}
+
+    @cached_property
+    def _whole_sums(self) -> dict[Outcome, tuple[Fraction, ...]]:
+        return {}
+
+    def _sums(self, outcome: Outcome, within: Flags | None = None) -> tuple[Fraction, ...]:
+        if within is None and outcome in self._whole_sums:
+            return self._whole_sums[outcome]
+        successes, known = self._counts(outcome)
+        if within is not None:
+            successes = np.where(within, successes, 0)
+        sums = weighted_mean_by_group(successes, known, self.sample.crossing, self.sample.plan.suite.weighting)
+        if within is None:
+            self._whole_sums[outcome] = sums
+        return sums
+
+    def _counts(self, outcome: Outcome) -> tuple[Codes, Codes]:
+        """Successes out of known epochs, in each cell."""
+        if outcome == "benign":
+            index, counts = self.pairing.plan.cell_task[self.cells], self.pairing.benign
+        else:
+            index = self.cells
+            counts = self.pairing.attacked if outcome == "attacked" else self.pairing.attack_success
+        return counts.successes[index], counts.known[index]

@@ -39,7 +39,7 @@ class NotComparable(Conflict):
 
 def refuse_other_measures(differing: Differing) -> None:
     """Raise NotComparable where metric definitions, or attack and system together, forbid any comparison."""
-    by_name = {item.field: item for item in differing.fields()}
+    by_name = {item.field: item for item in differing.fields}
     if "metric definition" in by_name:
         raise NotComparable(
             "metric-definitions-differ",
@@ -60,7 +60,7 @@ def refuse_other_measures(differing: Differing) -> None:
 
 def refuse_other_weighting(differing: Differing) -> None:
     """Raise NotComparable where the two suites weigh their cells by different rules."""
-    found = [item for item in differing.fields() if item.field == "weighting"]
+    found = [item for item in differing.fields if item.field == "weighting"]
     if found:
         raise NotComparable(
             "weightings-differ",

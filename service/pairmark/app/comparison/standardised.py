@@ -14,17 +14,14 @@ import numpy as np
 
 from pairmark.app.comparison.changes import change_of
 from pairmark.app.comparison.pair import CertifiedPair
-from pairmark.app.comparison.rates import RATES, UTILITY_DROP, Rate
-from pairmark.domain.comparability import crossing_of
+from pairmark.app.comparison.rates import RATES, UTILITY_DROP, Rate, SampledSide
 from pairmark.domain.documents.comparison import Change, Changes, NoChange
-from pairmark.domain.plan import Codes
+from pairmark.domain.sample import Sample, sample_of
 from pairmark.stats.arrays import FloatArray
-from pairmark.stats.crossing import Crossing, cell_weights
 from pairmark.stats.exact import group_shares
 from pairmark.stats.intervals import Interval, difference_interval, tasks_departing
 from pairmark.stats.paired_difference import Uncertainty, p_no_difference
 from pairmark.stats.reweighting import standardisation_refusal, standardised
-from pairmark.stats.scope import decide_scope
 from pairmark.stats.variance import Variance, clustered_variance
 
 METHOD = "standardised, independent sides, clustered-t"
@@ -34,28 +31,29 @@ METHOD = "standardised, independent sides, clustered-t"
 class Side:
     """The observed cells of one side for one rate, by group."""
 
-    pair: CertifiedPair
-    cells: Codes
-    crossing: Crossing
+    outcomes: SampledSide
     groups: tuple[str, ...]
     shares: tuple[Fraction, ...]
 
     @property
+    def sample(self) -> Sample:
+        return self.outcomes.sample
+
+    @property
     def tasks(self) -> list[int]:
-        return [int(count) for count in self.crossing.tasks_per_group()]
+        """Tasks of each group."""
+        return [int(count) for count in self.sample.crossing.tasks_per_group()]
 
 
 def side_of(pair: CertifiedPair, rate: Rate) -> Side | None:
     """None where no cell has a value."""
     plan = pair.experiment.plan
-    observed = rate.observed(pair.pairing)
-    crossing = crossing_of(plan, observed)
-    if crossing is None:
+    sample = sample_of(plan, rate.observed(pair.pairing))
+    if sample is None:
         return None
-    cells = np.flatnonzero(observed)
-    codes = np.unique(plan.task_group[plan.cell_task[cells]])
-    groups = tuple(plan.groups[code] for code in codes)
-    return Side(pair, cells, crossing, groups, group_shares(crossing, plan.suite.weighting))
+    groups = tuple(plan.groups[code] for code in np.unique(plan.task_group[sample.task]))
+    shares = group_shares(sample.crossing, plan.suite.weighting)
+    return Side(SampledSide(pair.pairing, sample.cells, sample), groups, shares)
 
 
 def refusal(left: CertifiedPair, right: CertifiedPair) -> str | None:
@@ -95,9 +93,9 @@ def _change(left: CertifiedPair, right: CertifiedPair, rate: Rate) -> Change | N
     if here is None or there is None or set(here.groups) != set(there.groups):
         return NoChange(change=None, reason="the strata with known values do not match")
     before, after = _level(here, there, rate), _level(there, here, rate)
-    tasks = min(here.crossing.task_count, there.crossing.task_count)
+    tasks = min(here.sample.tasks, there.sample.tasks)
     uncertainty = _uncertainty(before, after, rate, tasks)
-    return change_of(before.mean, after.mean, uncertainty, tasks, len(here.cells) + len(there.cells))
+    return change_of(before.mean, after.mean, uncertainty, tasks, len(here.sample.cells) + len(there.sample.cells))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +108,18 @@ class _Level:
 
 def _level(side: Side, other: Side, rate: Rate) -> _Level:
     """One side's rate at the common mix, with the variance of its own cells under those weights."""
-    weighting = side.pair.experiment.suite.weighting
-    mix = _common_mix(side, other)
-    sums = rate.by_group(side.pair.pairing, side.cells, side.crossing, weighting)
-    rates = [total / share for total, share in zip(sums, side.shares, strict=True)]
+    sample, mix = side.sample, _common_mix(side, other)
+    rates = [total / share for total, share in zip(side.outcomes.by_group(rate), side.shares, strict=True)]
     scale: FloatArray = np.array([float(common / own) for common, own in zip(mix, side.shares, strict=True)])
-    weights = cell_weights(side.crossing, weighting) * scale[side.crossing.group]
-    scope = decide_scope(side.crossing)
-    values = rate.values(side.pair.pairing, side.cells)
+    weights = sample.weights(sample.plan.suite.weighting) * scale[sample.crossing.group]
+    values = side.outcomes.values(rate)
     variance = clustered_variance(
-        values, weights, side.crossing, sample_injections=rate.touched_by_injections and scope.samples_injections
+        values,
+        weights,
+        sample.crossing,
+        sample_injections=rate.touched_by_injections and sample.scope.samples_injections,
     )
-    return _Level(standardised(rates, mix), variance, tasks_departing(values, side.crossing), scope.no_interval_reason)
+    return _Level(standardised(rates, mix), variance, tasks_departing(values, sample.crossing), sample.scope.no_interval_reason)
 
 
 def _uncertainty(before: _Level, after: _Level, rate: Rate, tasks: int) -> Uncertainty:

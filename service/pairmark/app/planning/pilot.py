@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from pairmark.app.comparison.conditioned import clean_success_counts
 from pairmark.app.comparison.pair import CertifiedPair
-from pairmark.app.comparison.rates import BENIGN_UTILITY
+from pairmark.app.comparison.rates import BENIGN_UTILITY, SampledSide
 from pairmark.app.planning.inputs import PilotFacts, PlannedSuite
 from pairmark.domain.comparability import crossing_of
 from pairmark.domain.errors import Malformed
@@ -27,13 +27,11 @@ def pilot_facts(pair: CertifiedPair) -> PilotFacts:
     """
     plan, pairing, weighting = pair.experiment.plan, pair.pairing, pair.experiment.suite.weighting
     name = pair.certificate or "pilot"
-    observed = pairing.observed
-    crossing = crossing_of(plan, observed)
-    if crossing is None:
+    sample = pairing.sample
+    if sample is None:
         raise Malformed(
             "empty-pilot", "expected a pilot with outcomes in both arms, found none", remedy="plan from rates instead"
         )
-    cells = observed.nonzero()[0]
     counts = clean_success_counts(pairing)
     paired = counts.trials > 0
     on_pairs = crossing_of(plan, paired)
@@ -54,11 +52,13 @@ def pilot_facts(pair: CertifiedPair) -> PilotFacts:
     return PilotFacts(
         certificate=name,
         suite=PlannedSuite.of(plan, pair.experiment.suite_digest),
-        clean_rate=BENIGN_UTILITY.mean(pairing, cells, crossing, weighting),
+        clean_rate=SampledSide(pairing, sample.cells, sample).mean(BENIGN_UTILITY),
         survival=survival,
         deff=deff,
         discordance=discordance,
-        components=estimate_components(pairing.attacked.successes[cells], pairing.attacked.known[cells], crossing),
+        components=estimate_components(
+            pairing.attacked.successes[sample.cells], pairing.attacked.known[sample.cells], sample.crossing
+        ),
         seconds_per_episode=_seconds(pair.experiment.benign, pair.experiment.attacked),
     )
 
