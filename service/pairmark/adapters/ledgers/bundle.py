@@ -20,6 +20,7 @@ from pairmark.adapters.ledgers.documents import (
     read_bytes,
     read_policy,
     read_suite,
+    shipped_policies,
     unreadable,
 )
 from pairmark.adapters.ledgers.ingest import LEDGER_FILES, chunks_of, frame_reader
@@ -34,7 +35,15 @@ from pairmark.domain.errors import Malformed
 from pairmark.domain.evidence import Arm, Role
 
 __all__ = [
-    "LoadedPolicy", "LoadedSuite", "pack_bundle", "read_bundle", "read_policy", "read_suite", "write_bundle",
+    "LoadedPolicy",
+    "LoadedSuite",
+    "pack_bundle",
+    "read_bundle",
+    "read_bytes",
+    "read_policy",
+    "read_suite",
+    "shipped_policies",
+    "write_bundle",
 ]
 
 
@@ -79,7 +88,7 @@ def _arm(folder: Path, file: str, role: Role, limits: Limits, scratch: Path) -> 
             remedy="keep one ledger in the bundle",
         )
     run_file, ledger_file = f"{file}/run.json", f"{file}/{ledgers[0]}"
-    run, value = read_document(Run, read_bytes(folder / "run.json", limits, file=run_file), file=run_file)
+    run, value = read_document(Run, read_bytes(folder / "run.json", "document", limits.document, file=run_file), file=run_file)
     if run.episodes is None:
         raise Malformed(
             "not-sealed", "expected a finished run, found `episodes` null", run_file, None, "/episodes",
@@ -145,7 +154,7 @@ def write_bundle(run: dict[str, Any], frame: pl.DataFrame, directory: str | Path
             "exists", "expected a new or empty directory, found one with content", str(directory), remedy="choose another"
         )
     ledger_file = str(target / "episodes.jsonl")
-    typed = frame.select(EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]  # invariant in its key
+    typed = frame.select(*EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]  # invariant in its key
     ordered = in_canonical_order(typed.with_columns(pl.col("attempt").fill_null(1)))
     if not acceptable(ordered):
         check_rows(ordered, file=ledger_file, first_line=1, limits=DEFAULT_LIMITS)

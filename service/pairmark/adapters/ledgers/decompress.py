@@ -12,8 +12,8 @@ from pairmark.domain.errors import Malformed
 Encoding = Literal["identity", "gzip", "zstd"]
 
 _GZIP_OUTPUT = MIB
-# A zstd block of 4 bytes may expand to 128 KiB, so one slice of this many bytes never expands beyond 64 MiB.
-_ZSTD_INPUT = 2048
+# A zstd block of 4 bytes may expand to 128 KiB, so one slice of this many bytes never expands beyond 32 MiB.
+_ZSTD_INPUT = 1024
 _ZSTD_WINDOW = 128 * MIB
 
 

@@ -32,19 +32,20 @@ class LoadedPolicy:
     digest: str
 
 
-def read_bytes(path: Path, limits: Limits, *, file: str) -> bytes:
-    """The bytes of a document's file; `file` is how errors name it.
+def read_bytes(path: Path, limit_name: str, limit: int, *, file: str | None = None) -> bytes:
+    """The bytes of a file; `file` is how errors name it, by default its path.
 
     Raises:
-        Malformed: no such file, unreadable, or larger than `limits.document`.
+        Malformed: no such file, unreadable, or larger than `limit` bytes (`Limits.<limit_name>`).
     """
+    named = str(path) if file is None else file
     try:
         with path.open("rb") as stream:
-            data = stream.read(limits.document + 1)
+            data = stream.read(limit + 1)
     except (OSError, ValueError) as problem:
-        raise unreadable(problem, file) from None
-    if len(data) > limits.document:
-        raise too_large("document", limits.document, file=file)
+        raise unreadable(problem, named) from None
+    if len(data) > limit:
+        raise too_large(limit_name, limit, file=named)
     return data
 
 
@@ -60,7 +61,7 @@ def read_suite(path: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> LoadedSu
     Raises:
         Malformed: with file, line and pointer.
     """
-    manifest, value = read_document(SuiteManifest, read_bytes(Path(path), limits, file=str(path)), file=str(path))
+    manifest, value = read_document(SuiteManifest, read_bytes(Path(path), "document", limits.document), file=str(path))
     return LoadedSuite(manifest, value, suite_digest(value))
 
 
@@ -88,7 +89,7 @@ def read_policy(name_or_path: str | Path, *, limits: Limits = DEFAULT_LIMITS) ->
             "unknown-policy", f"expected a policy file or one of {', '.join(shipped) or '(none)'}, found {shown(named)}",
             remedy="give NAME/VERSION or the path of a policy file",
         )
-    policy, value = read_document(Policy, read_bytes(path, limits, file=named), file=named)
+    policy, value = read_document(Policy, read_bytes(path, "document", limits.document, file=named), file=named)
     try:
         check_policy(policy)
     except Malformed as problem:

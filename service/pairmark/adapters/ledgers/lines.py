@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,7 +46,7 @@ def read_row(value: Mapping[str, Any], *, file: str | None, line: int) -> dict[s
     try:
         episode = Episode.model_validate(dict(value))
     except ValidationError as problem:
-        found = malformed_from(problem, b"{}", None)
+        found = malformed_from(problem, json.dumps(value).encode(), None)
         raise Malformed(found.code, found.message, file, line, found.pointer, found.remedy) from None
     row = episode.model_dump()
     if row["attempt"] is None:

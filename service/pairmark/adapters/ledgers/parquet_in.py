@@ -36,14 +36,15 @@ class ParquetReader:
         """`scratch` is a folder that the caller removes."""
         self._file, self._limits = file, limits
         self._path = scratch / "uploaded.parquet"
-        self._stream = self._path.open("wb")
+        self._path.touch()
         self._rows = 0
         self._text = 0
         self._collisions = {kind: IdCollisions(kind, file=file, limits=limits) for kind in ("task_id", "injection_id")}
 
     def feed(self, chunk: bytes) -> Iterator[pl.DataFrame]:
         """Take the next bytes; gives nothing yet."""
-        self._stream.write(chunk)
+        with self._path.open("ab") as stream:  # nothing stays open when the sender never finishes
+            stream.write(chunk)
         return iter(())
 
     def finish(self) -> Iterator[pl.DataFrame]:
@@ -52,7 +53,6 @@ class ParquetReader:
         Raises:
             Malformed: with file, row (as line) and pointer.
         """
-        self._stream.close()
         try:
             yield from self._frames()
         except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
@@ -61,25 +61,29 @@ class ParquetReader:
             ) from None
 
     def _frames(self) -> Iterator[pl.DataFrame]:
-        texts = [name for name, kind in EPISODE_SCHEMA.items() if kind not in (pl.Int64(), pl.Boolean())]
-        with pq.ParquetFile(
-            self._path,
-            # Repeated text stays a code until its size is known: one value named a million times is no memory bomb.
-            read_dictionary=texts,
-            pre_buffer=False,
-            buffer_size=MIB,
-            thrift_string_size_limit=_THRIFT_TEXT,
-            thrift_container_size_limit=_THRIFT_ITEMS,
-            page_checksum_verification=True,
-        ) as file:
-            declared = file.metadata.num_rows
+        with self._opened([]) as file:
             self._check_shape(file)
+            texts = [field.name for field in file.schema_arrow if EPISODE_SCHEMA[field.name] not in (pl.Int64(), pl.Boolean())]
+            declared = file.metadata.num_rows
+        # Repeated text stays a code until its size is known: one value named a million times is no memory bomb.
+        with self._opened(texts) as file:
             for batch in file.iter_batches(batch_size=_BATCH_ROWS, use_threads=False):
                 for frame in self._batch(batch):
                     self._rows += frame.height
                     yield frame
         if self._rows != declared:
             raise ValueError(f"{self._rows} rows where the footer declares {declared}")
+
+    def _opened(self, as_codes: list[str]) -> pq.ParquetFile:
+        return pq.ParquetFile(
+            self._path,
+            read_dictionary=as_codes,
+            pre_buffer=False,
+            buffer_size=MIB,
+            thrift_string_size_limit=_THRIFT_TEXT,
+            thrift_container_size_limit=_THRIFT_ITEMS,
+            page_checksum_verification=True,
+        )
 
     def _check_shape(self, file: pq.ParquetFile) -> None:
         if file.metadata.num_rows > self._limits.rows:
@@ -182,7 +186,7 @@ def _fast(batch: pa.RecordBatch) -> pl.DataFrame | None:
         }
         frame = pl.DataFrame(pa.table(columns))
         missing = [pl.lit(None).alias(name) for name in EPISODE_SCHEMA if name not in columns]
-        frame = frame.with_columns(missing).select(EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]
+        frame = frame.with_columns(missing).select(*EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]
     except (pa.ArrowInvalid, pl.exceptions.PolarsError):
         return None
     return frame.with_columns(pl.col("attempt").fill_null(1))
