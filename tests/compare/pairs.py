@@ -10,8 +10,10 @@ from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.report import Report
 from pairmark.domain.episodes import frame_of
 from pairmark.domain.evidence import Experiment
+from pairmark.domain.pairing import Pairing
 from pairmark.domain.world import Side, World
 from pairmark.domain.world_parts import run_value
+from pairmark.metrics.registry import metrics_block
 
 ZERO = "sha256:" + "0" * 64
 Outcome = Callable[[str, str, int], bool | None]
@@ -23,9 +25,7 @@ def certified(world: World, name: str, verdict: str = "certified", **changed: An
 
 
 def pair_of(experiment: Experiment, name: str, verdict: str = "certified", **changed: Any) -> CertifiedPair:
-    none = {"value": None, "reason": "not computed here"}
     counts = {"planned": 0, "present": 0, "assessed": 0, "aborted": 0, "blocked": 0}
-    rates = ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate")
     value: dict[str, Any] = {
         "schema": "pairmark/report/v1",
         "verdict": verdict,
@@ -39,11 +39,7 @@ def pair_of(experiment: Experiment, name: str, verdict: str = "certified", **cha
         },
         "findings": [],
         "counts": {"benign": counts, "attacked": counts, "baseline": None},
-        "metrics": {
-            "weighting": experiment.suite.weighting, "scope": "these-injections", "tasks_left_out": 0, **dict.fromkeys(rates, none),
-            "cell_weighted": {rate: none for rate in rates if rate != "utility_drop"},
-        }
-        if verdict == "certified" else None,
+        "metrics": metrics_block(Pairing(experiment))[0] if verdict == "certified" else None,
     }
     return CertifiedPair(experiment, Report.model_validate_json(canonical_bytes(value | changed)), name)
 
