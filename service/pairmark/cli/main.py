@@ -12,7 +12,7 @@ import typer
 
 from pairmark import __version__
 from pairmark.cli import certify as certify_command
-from pairmark.cli import check, db, history, import_, policy, rules, serve, submit, suite, tally
+from pairmark.cli import check, db, demo, history, import_, policy, rules, serve, submit, suite, tally
 from pairmark.cli.console import clean, complain, prepare_streams
 from pairmark.cli.exit_codes import BROKEN_PIPE, BUG, CANNOT_WRITE, INTERRUPTED, OK, USAGE
 from pairmark.domain.errors import PairmarkError
@@ -33,6 +33,7 @@ app = typer.Typer(
         " cannot be reached, 70 a bug, 74 output cannot be written."
     ),
 )
+app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.add_typer(db.app, name="db")
 app.add_typer(suite.app, name="suite")

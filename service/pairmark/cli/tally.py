@@ -52,7 +52,8 @@ def tally(
 
         say_bytes(canonical_bytes(_value(report, counted.metrics, list(counted.flags))))
         return OK
-    from pairmark.cli.text_report import checklist_lines, count_lines, heading_lines, metrics_lines
+    from pairmark.cli.figures import figure_lines
+    from pairmark.cli.text_report import checklist_lines, count_lines, heading_lines
 
     say(styled(f"{HEADING}: figures for finding a fault; they must not be published as Pairmark's.", "warn"))
     say()
@@ -60,7 +61,7 @@ def tally(
     say()
     say_all(count_lines(report["counts"]))
     say()
-    say_all(metrics_lines(counted.metrics))
+    say_all(figure_lines(counted.metrics))
     if counted.flags:
         say(f"flags: {', '.join(counted.flags)}")
     say()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pairmark.cli.console import clean, mark, styled, table, wrapped
-from pairmark.cli.figures import number_lines
+from pairmark.cli.figures import figure_lines
 
 CELLS_SHOWN: Final = 5
 _WORDS: Final = {
@@ -19,7 +19,7 @@ _WORDS: Final = {
 _STYLE: Final = {"passed": "good", "failed": "bad", "held": "warn", "not_applicable": "dim", "crashed": "bad"}
 _VERDICT_STYLE: Final = {"certified": "good", "refused": "bad", "quarantined": "warn"}
 _MEANS: Final = {
-    "certified": "the two arms are the same experiment and the injections arrived; the numbers below are released",
+    "certified": "the two arms are the same experiment and the injections arrived; the numbers are released",
     "refused": "a rule failed, so no numbers are released",
     "quarantined": "held until a reviewer disproves what is suspicious, so no numbers are released",
 }
@@ -34,7 +34,7 @@ def report_lines(report: Mapping[str, Any], label: str | None = None) -> Iterato
     yield from count_lines(report["counts"])
     if report["metrics"] is not None:
         yield ""
-        yield from metrics_lines(report["metrics"])
+        yield from figure_lines(report["metrics"])
     yield ""
     yield verdict_line(report)
 
@@ -82,6 +82,8 @@ def _opened(finding: Mapping[str, Any]) -> Iterator[str]:
     for part in message.split("; "):
         yield from wrapped(part, "      ", "    ")
     for path, total, cells in _lists((), finding["evidence"]):
+        if all(str(cell) in message for cell in cells[:CELLS_SHOWN]):
+            continue  # the message has said so
         shown = "; ".join(map(clean, cells[:CELLS_SHOWN]))
         more = f"; … ({total} in all)" if total > len(cells[:CELLS_SHOWN]) else ""
         yield from wrapped(f"{path}: {shown}{more}", "      ", "    ")
@@ -117,9 +119,3 @@ def count_lines(counts: Mapping[str, Mapping[str, int] | None]) -> Iterator[str]
         arm = counts[role]
         rows.append((role, *(("none", "", "", "", "") if arm is None else (str(arm[name]) for name in columns))))
     yield from table(rows, right=frozenset(range(1, 6)))
-
-
-def metrics_lines(metrics: Mapping[str, Any]) -> Iterator[str]:
-    """The numbers, with what they are over."""
-    yield f"weighting: {clean(metrics['weighting'])} (the same in both arms)   scope of the intervals: {clean(metrics['scope'])}"
-    yield from number_lines(metrics)

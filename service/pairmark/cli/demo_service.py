@@ -1,0 +1,50 @@
+"""The real service, on a port of this machine, for as long as the demo lasts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pairmark.app.errors import Unavailable
+
+if TYPE_CHECKING:
+    from pairmark.client import Client
+
+START_SECONDS: Final = 30.0
+
+
+@contextmanager
+def running_service(data: Path) -> Iterator[Client]:
+    """A client of a service over the embedded database in `data`.
+
+    Raises:
+        Unavailable: it did not start.
+    """
+    import uvicorn
+
+    from pairmark.client import Client
+    from pairmark.http.app import create_app
+    from pairmark.http.settings import Settings
+
+    app = create_app(Settings(data_dir=data))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", server_header=False))
+    thread = threading.Thread(target=server.run, name="pairmark-demo-service", daemon=True)
+    thread.start()
+    try:
+        until = time.monotonic() + START_SECONDS
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > until:
+                raise Unavailable(
+                    "not-started", "expected the service to start on 127.0.0.1, found that it did not", "try again"
+                )
+            time.sleep(0.02)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with Client(f"http://127.0.0.1:{port}") as client:
+            yield client
+    finally:
+        server.should_exit = True
+        thread.join(START_SECONDS)
