@@ -2,8 +2,8 @@
 
 Tool output is untrusted, so no YAML or JSON parser runs over it: one regular expression without backtracking undoes the
 escapes of YAML, JSON and Python literals, and white space is folded on both sides. One form that matches is enough.
-Measured need: of 432 deliveries in scripted AgentDojo banking runs, plain comparison finds 156, folding 288, decoding all;
-in slack runs decoding alone finds fewer than folding. Sources: YAML 1.2.2 section 5.7, RFC 8259 section 7.
+Measured need: of 432 deliveries in scripted AgentDojo banking runs, plain comparison finds 156, folding 288, undoing doubled
+quotes as well all; of 205 in slack runs, plain comparison finds 151, folding all. Sources: YAML 1.2.2 section 5.7, RFC 8259 section 7.
 """
 
 from __future__ import annotations
