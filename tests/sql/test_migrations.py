@@ -60,7 +60,7 @@ def test_every_single_step_can_be_taken_back(url: str) -> None:
     [
         "ALTER TABLE suites ADD COLUMN extra TEXT",
         "DROP INDEX ix_suites_digest",
-        "DROP TABLE history_names",
+        "DROP TABLE history_entry_names",
         "CREATE TABLE stray (id INTEGER)",
     ],
 )

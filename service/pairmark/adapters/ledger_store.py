@@ -19,9 +19,15 @@ from pairmark.adapters.ledgers.objects import FileObjectStore
 from pairmark.app.errors import Unavailable
 from pairmark.app.seal_run import ReadLedger
 from pairmark.app.stored import Damaged
+from pairmark.domain.episodes import EPISODE_SCHEMA
 
 OLD_SECONDS = 24 * 3600
 """Scratch of an ingest is left behind only by a killed process; after a day it is nobody's."""
+
+OUTCOME_COLUMNS = (
+    "task_id", "injection_id", "epoch", "status", "utility", "attack_success", "delivered", "attacker_actions", "served_model",
+    "duration_ms", "attempt",
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,12 @@ class LedgerStore:
         if running.digest() != digest:
             raise Damaged(f"expected the ledger {digest} under its digest, found {running.digest()}; restore it from a backup")
         return frame
+
+    def outcomes(self, digest: str) -> pl.DataFrame:
+        """The columns that numbers are made of, as kept: their digest was proven when a verdict was given."""
+        return pl.read_parquet(self.path(digest), columns=list(OUTCOME_COLUMNS)).cast(
+            {name: EPISODE_SCHEMA[name] for name in OUTCOME_COLUMNS}
+        )
 
     def lines(self, digest: str, chosen: EpisodeFilter) -> Iterator[bytes]:
         """Canonical lines, in pieces of bounded size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pairmark.app.check import CheckedPair
@@ -38,14 +39,14 @@ def history_entry(
         "metrics": {name: metrics[name] for name in ("weighting", "scope", *RATES)},
     }
     scaffold = run.system.scaffold
-    names: dict[str, list[str | None]] = {
-        "model": [requested, *models],
-        "defense": [name for one in run.system.defenses or () for name in _with_version(one.name, one.version)] or ["none"],
-        "attack": [None if run.attack is None else run.attack.name],
-        "harness": _with_version(run.harness.name, run.harness.version),
-        "scaffold": [] if scaffold is None else _with_version(scaffold.name, scaffold.version),
-        "policy": [f"{checked.report.policy.name}/{checked.report.policy.version}"],
-    }
+    names = named_versions(
+        [requested, *models],
+        [(one.name, one.version) for one in run.system.defenses or ()],
+        None if run.attack is None else run.attack.name,
+        (run.harness.name, run.harness.version),
+        None if scaffold is None else (scaffold.name, scaffold.version),
+    )
+    names["policy"] = [f"{checked.report.policy.name}/{checked.report.policy.version}"]
     return HistoryEntry(
         certificate=certificate_id,
         suite=experiment.suite_digest,
@@ -53,13 +54,33 @@ def history_entry(
         definition=DEFINITION,
         created_at=issued_at,
         metrics={name: metrics[name].get("fraction") for name in RATES},
-        names={kind: sorted({name for name in found if name is not None}) for kind, found in names.items()},
+        names=names,
         summary=canonical_bytes(summary),
+        suite_name=experiment.suite.suite,
     )
 
 
+def named_versions(
+    models: Sequence[str | None],
+    defenses: Sequence[tuple[str, str | None]] | None,
+    attack: str | None,
+    harness: tuple[str | None, str | None],
+    scaffold: tuple[str | None, str | None] | None,
+) -> dict[str, list[str]]:
+    """What filters may say, by kind: a name alone or `name@version`; `none` for no defense, nothing where it is unrecorded."""
+    found: dict[str, list[str | None]] = {
+        "model": list(models),
+        "defense": []
+        if defenses is None
+        else [name for one in defenses for name in _with_version(*one)] or ["none"],
+        "attack": [attack],
+        "harness": _with_version(*harness),
+        "scaffold": [] if scaffold is None else _with_version(*scaffold),
+    }
+    return {kind: sorted({name for name in names if name is not None}) for kind, names in found.items()}
+
+
 def _with_version(name: str | None, version: str | None) -> list[str | None]:
-    """What a filter may say: the name alone, or `name@version`."""
     return [name, None if name is None or version is None else f"{name}@{version}"]
 
 

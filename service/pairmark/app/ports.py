@@ -102,12 +102,19 @@ class Job:
     problem: str | None
 
 
+Status = Literal["valid", "superseded", "revoked", "uncertifiable"]
+"""What became of a released pair; `uncertifiable` is a submitted aggregate, which never was one."""
+
+UNKNOWN_MIX = ""
+"""Stands for a suite digest where the mix of cells is not known."""
+
+
 @dataclass(frozen=True)
 class HistoryEntry:
-    """What history finds a certificate by. Metric values are exact fractions (None: undefined) by metric name.
+    """What history finds a certificate, or an aggregate, by. Metric values are exact fractions (None: undefined) by metric name.
 
-    `names` holds what a filter of that kind matches: `model`, `defense`, `attack`, `harness`, `scaffold`.
-    `summary` is the line that an answer shows, as canonical bytes.
+    `certificate` is the id of either. `names` holds what a filter of that kind matches: `model`, `defense`, `attack`,
+    `harness`, `scaffold`, `policy`. `summary` is the line that an answer shows, as canonical bytes.
     """
 
     certificate: str
@@ -118,23 +125,33 @@ class HistoryEntry:
     metrics: Mapping[str, str | None]
     names: Mapping[str, Sequence[str]]
     summary: bytes
+    suite_name: str = ""
+    status: Status = "valid"
 
 
 @dataclass(frozen=True)
 class HistoryLine:
-    """What a page of history shows of a certificate, and the value it is ordered by."""
+    """What a page of history shows of an entry, the value it is ordered by, and what says whether it is comparable."""
 
     certificate: str
     order: str | float
     summary: bytes
+    suite: str
+    definition: str
+    status: Status
 
 
 Order = Literal["date", "drop", "utility"]
+LeftOut = Literal["other-mix", "other-definition", "superseded", "revoked", "uncertifiable", "undefined-rate"]
+"""Why an entry under the name of a suite is not in its history."""
 
 
 @dataclass(frozen=True)
 class HistoryQuery:
-    """Filters of one page of history. `names` must all match; `bounds` are (metric, "min" or "max", value), inclusive."""
+    """Filters of one page of history. `names` must all match; `bounds` are (metric, "min" or "max", value), inclusive.
+
+    With `incomparable`, whatever stands under one of `suite_names`, or is over the suite, is listed beside the comparable.
+    """
 
     suite: str
     weighting: str
@@ -145,6 +162,8 @@ class HistoryQuery:
     bounds: tuple[tuple[str, Literal["min", "max"], float], ...] = ()
     order: Order = "date"
     descending: bool = True
+    suite_names: tuple[str, ...] = ()
+    incomparable: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,7 +246,36 @@ class Jobs(Protocol):
 class History(Protocol):
     def add(self, entry: HistoryEntry) -> None: ...
     def page(self, query: HistoryQuery, after: tuple[str | float, str] | None, limit: int) -> tuple[HistoryLine, ...]:
-        """Up to `limit` lines after (value of the order, certificate id); those without a value are left out."""
+        """Up to `limit` lines after (value of the order, id); those without a value are left out."""
+        ...
+
+    def left_out(self, query: HistoryQuery) -> dict[LeftOut, int]:
+        """How many entries over the suite, or under its names, are not in the comparable answer, by the first reason that holds.
+
+        Names, times and bounds of the query are not asked for: this is of the suite as a whole.
+        """
+        ...
+
+    def find(self, entry_id: str) -> HistoryLine | None: ...
+    def mark(self, entry_id: str, status: Status) -> None:
+        """Note what became of a certificate; kept in step with the log by whoever logs it."""
+        ...
+
+    def has_name(self, suite_name: str) -> bool:
+        """Whether any entry stands under this suite name."""
+        ...
+
+
+class Aggregates(Protocol):
+    """Submitted aggregates: counts whose episodes nobody has."""
+
+    def add(self, aggregate_id: str, document: str, at: str) -> None: ...
+    def of_id(self, aggregate_id: str) -> str | None:
+        """Digest of the document."""
+        ...
+
+    def of_document(self, document: str) -> str | None:
+        """Id of the aggregate with this document."""
         ...
 
 
@@ -264,6 +312,8 @@ class Tables(Protocol):
     def jobs(self) -> Jobs: ...
     @property
     def history(self) -> History: ...
+    @property
+    def aggregates(self) -> Aggregates: ...
     @property
     def keys(self) -> Keys: ...
 

@@ -10,6 +10,7 @@ from pairmark.app.paging import Page, cursor_at, is_plain, place_of, query_mark
 from pairmark.app.ports import SuiteLabel, Tables
 from pairmark.app.stored import stored_document
 from pairmark.domain.errors import Conflict, shown
+from pairmark.domain.version_order import version_key
 
 _digest = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -61,7 +62,7 @@ def newest_of_digest(tables: Tables, digest: str) -> SuiteLabel:
 
 
 def resolve_suite(tables: Tables, reference: str) -> SuiteLabel:
-    """The suite a person means: a digest, `name@version`, `name/version`, or a name that has one content only.
+    """The suite a person means: a digest, `name@version`, `name/version`, `name@latest`, or a name that has one content only.
 
     Raises:
         NotFound: nothing is registered under it.
@@ -69,21 +70,22 @@ def resolve_suite(tables: Tables, reference: str) -> SuiteLabel:
     """
     if _digest.fullmatch(reference):
         return first_of_digest(tables, reference)
-    for separator in ("@", "/") if is_plain(reference) else ():
+    for separator in ("@", "/"):
         name, found, version = reference.rpartition(separator)
         label = tables.suites.of_label(name, version) if found else None
         if label is not None:
             return label
-    labels = tables.suites.of_name(reference) if is_plain(reference) else ()
+    name = reference.removesuffix("@latest")
+    labels = sorted(tables.suites.of_name(name), key=lambda label: version_key(label.version))
     if not labels:
         raise NotFoundAt(
-            "unknown-suite", f"expected a suite's digest, `name@version` or name, found {shown(reference)}",
+            "unknown-suite", f"expected a suite's digest, `name@version`, `name@latest` or name, found {shown(reference)}",
             "list them with GET /v1/suites",
         )
-    if len({label.digest for label in labels}) > 1:
+    if name == reference and len({label.digest for label in labels}) > 1:
         versions = ", ".join(label.version for label in labels)
         raise Conflict(
             "several-suites", f"expected one content under the name {shown(reference)}, found versions {versions}",
-            f"ask for one, such as {reference}@{labels[-1].version}",
+            f"ask for one, such as {reference}@{labels[-1].version}, or for {reference}@latest",
         )
     return labels[-1]

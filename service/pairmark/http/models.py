@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pairmark.domain.documents.base import Digest, Document, Identifier, JsonValue, Strict, Text, Time
+from pairmark.app.ports import LeftOut
+from pairmark.domain.documents.aggregate import (
+    Aggregate,
+    AggregateCounts,
+    AggregateFlips,
+    AggregateSource,
+    Clusters,
+    Reason,
+)
+from pairmark.domain.documents.base import Count, Digest, Document, Identifier, JsonValue, Strict, Text, Time
 from pairmark.domain.documents.certificate import Certificate
 from pairmark.domain.documents.report import Flag, PolicyReference, Report
 from pairmark.domain.documents.run import Attack, Defense, Harness, LedgerReference, Run, Scaffold
@@ -92,9 +101,9 @@ class CertificateAnswer(Strict):
 
 
 class HistorySuite(Strict):
-    """The mix that the answer is over, and every label it has."""
+    """The mix that the answer is over, and every label it has; null where only aggregates stand under the name."""
 
-    digest: Digest
+    digest: Digest | None
     labels: tuple[SuiteItem, ...]
 
 
@@ -105,12 +114,12 @@ class HistoryModel(Strict):
 
 class HistorySystem(Strict):
     model: HistoryModel
-    defenses: tuple[Defense, ...]
+    defenses: tuple[Defense, ...] | None
     scaffold: Scaffold | None
 
 
 class HistoryItem(Strict):
-    """A certificate over the mix."""
+    """A certificate. `left_out` is null over the mix; with `include=incomparable` it says why another one does not compare."""
 
     certificate: Identifier
     certification: Identifier
@@ -121,16 +130,55 @@ class HistoryItem(Strict):
     attack: Attack | None
     harness: Harness
     metrics: dict[str, JsonValue]
+    suite: Digest
+    status: Literal["valid", "superseded", "revoked"]
+    left_out: LeftOut | None
+
+
+class AggregateItem(Strict):
+    """Counts whose episodes nobody has: no certificate, for `reasons`."""
+
+    aggregate: Identifier
+    name: Identifier
+    submitted_at: Time
+    system: HistorySystem
+    attack: Attack | None
+    harness: Harness
+    counts: AggregateCounts
+    flips: AggregateFlips | None
+    clusters: Clusters | None
+    metrics: dict[str, JsonValue]
+    reasons: tuple[Reason, ...]
+    source: AggregateSource
+    suite: Digest | None
+    status: Literal["uncertifiable"]
+    left_out: Literal["uncertifiable"]
 
 
 class HistoryPage(Strict):
-    """Certificates of one mix, one weighting and one definition of the metrics."""
+    """Certificates of one mix, one weighting and one definition of the metrics.
+
+    `left_out` counts, by reason, what stands under the suite's names and does not compare, whether it is listed or not.
+    """
 
     suite: HistorySuite
-    weighting: Weighting
+    weighting: Weighting | None
     definition: Text
-    items: tuple[HistoryItem, ...]
+    items: tuple[HistoryItem | AggregateItem, ...]
+    left_out: dict[LeftOut, Count]
+    retrieved_at: Time
     next: str | None
+
+
+class AggregateAnswer(Strict):
+    """An aggregate as kept: its document, that document's digest, and why it has no certificate."""
+
+    id: Identifier
+    digest: Digest
+    status: Literal["uncertifiable"]
+    reasons: tuple[Reason, ...]
+    metrics: dict[str, JsonValue]
+    aggregate: Aggregate
 
 
 class Health(Strict):

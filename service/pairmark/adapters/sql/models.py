@@ -137,23 +137,30 @@ class CertificateRow(Row, table=True):
     created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
 
 
-_mix = ("suite", "weighting", "definition")
+_mix = ("suite", "weighting", "definition", "status")
 
 
 class HistoryRow(Row, table=True):
-    """What history finds a certificate by: its mix, and each rate as exact text and as a number to sort by."""
+    """What history finds an entry by: its mix, and each rate as exact text and as a number to sort by.
 
-    __tablename__ = "history"
+    `id` is a certificate's or an aggregate's. `suite` is empty where the mix of cells is not known.
+    """
+
+    __tablename__ = "history_entries"
     __table_args__ = (
-        Index("ix_history_date", *_mix, "created_at", "certificate"),
-        Index("ix_history_drop", *_mix, "utility_drop_number", "certificate"),
-        Index("ix_history_utility", *_mix, "utility_under_attack_number", "certificate"),
+        CheckConstraint("status IN ('valid', 'superseded', 'revoked', 'uncertifiable')", name="status"),
+        Index("ix_history_entries_date", *_mix, "created_at", "id"),
+        Index("ix_history_entries_drop", *_mix, "utility_drop_number", "id"),
+        Index("ix_history_entries_utility", *_mix, "utility_under_attack_number", "id"),
+        Index("ix_history_entries_name", "suite_name", "status", "suite", "definition"),
     )
 
-    certificate: str = Field(sa_column=Column(ID, ForeignKey("certificates.id"), primary_key=True))
+    id: str = Field(sa_column=Column(ID, primary_key=True))
+    suite_name: str = Field(sa_column=Column(NAME, nullable=False))
     suite: str = Field(sa_column=Column(DIGEST, nullable=False))
     weighting: str = Field(sa_column=Column(String(16), nullable=False))
     definition: str = Field(sa_column=Column(String(64), nullable=False))
+    status: str = Field(sa_column=Column(String(16), nullable=False))
     created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
     benign_utility: str | None = Field(sa_column=Column(Text, nullable=True))
     benign_utility_number: float | None = Field(sa_column=Column(Double, nullable=True))
@@ -167,14 +174,24 @@ class HistoryRow(Row, table=True):
 
 
 class HistoryNameRow(Row, table=True):
-    """A name that a filter of this kind matches; a certificate may have several (requested and served model)."""
+    """A name that a filter of this kind matches; an entry may have several (requested and served model)."""
 
-    __tablename__ = "history_names"
-    __table_args__ = (Index("ix_history_names_kind_name", "kind", "name", "certificate"),)
+    __tablename__ = "history_entry_names"
+    __table_args__ = (Index("ix_history_entry_names_kind_name", "kind", "name", "entry"),)
 
-    certificate: str = Field(sa_column=Column(ID, ForeignKey("history.certificate"), primary_key=True))
+    entry: str = Field(sa_column=Column(ID, ForeignKey("history_entries.id"), primary_key=True))
     kind: str = Field(sa_column=Column(String(16), primary_key=True))
     name: str = Field(sa_column=Column(NAME, primary_key=True))
+
+
+class AggregateRow(Row, table=True):
+    """A submitted aggregate; one row for one document."""
+
+    __tablename__ = "aggregates"
+
+    id: str = Field(sa_column=Column(ID, primary_key=True))
+    document: str = Field(sa_column=Column(DIGEST, ForeignKey("documents.digest"), nullable=False, unique=True))
+    created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
 
 
 class KeyRow(Row, table=True):

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sqlmodel import Session
 
+from pairmark.adapters.sql.tables.aggregates import SqlAggregates
 from pairmark.adapters.sql.tables.certificates import SqlCertificates
 from pairmark.adapters.sql.tables.certifications import SqlCertifications
 from pairmark.adapters.sql.tables.documents import SqlDocuments
@@ -49,6 +50,10 @@ class SqlTables:
     @cached_property
     def history(self) -> SqlHistory:
         return SqlHistory(self._session)
+
+    @cached_property
+    def aggregates(self) -> SqlAggregates:
+        return SqlAggregates(self._session)
 
     @cached_property
     def keys(self) -> SqlKeys:

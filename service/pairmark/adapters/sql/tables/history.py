@@ -1,19 +1,24 @@
-"""Certificates as history finds them."""
+"""Certificates, and aggregates, as history finds them."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any
 
-from sqlmodel import Session, col, exists, select, tuple_
+from sqlalchemy import func, insert, literal, or_, select, tuple_, union_all, update
+from sqlmodel import Session, col
 
 from pairmark.adapters.sql.models import HistoryNameRow, HistoryRow
-from pairmark.app.ports import HistoryEntry, HistoryLine, HistoryQuery
+from pairmark.app.paging import is_plain
+from pairmark.app.ports import HistoryEntry, HistoryLine, HistoryQuery, LeftOut, Status
 from pairmark.domain.canonical import digest_of_bytes
 
 LONGEST_NAME = 256
 """A longer name is found by its digest: index entries have to stay small."""
 
+_id, _suite, _status = col(HistoryRow.id), col(HistoryRow.suite), col(HistoryRow.status)
+_name, _definition, _weighting = col(HistoryRow.suite_name), col(HistoryRow.definition), col(HistoryRow.weighting)
+_created_at, _summary = col(HistoryRow.created_at), col(HistoryRow.summary)
 _NUMBERS = {
     "benign_utility": col(HistoryRow.benign_utility_number),
     "utility_under_attack": col(HistoryRow.utility_under_attack_number),
@@ -21,7 +26,7 @@ _NUMBERS = {
     "attack_success_rate": col(HistoryRow.attack_success_rate_number),
 }
 _ORDERS: dict[str, Any] = {
-    "date": col(HistoryRow.created_at),
+    "date": _created_at,
     "drop": _NUMBERS["utility_drop"],
     "utility": _NUMBERS["utility_under_attack"],
 }
@@ -35,51 +40,97 @@ class SqlHistory:
         numbers = {
             f"{name}_number": None if fraction is None else float(Fraction(fraction)) for name, fraction in entry.metrics.items()
         }
-        self._session.add(
-            HistoryRow.model_validate(
-                {
-                    "certificate": entry.certificate, "suite": entry.suite, "weighting": entry.weighting,
-                    "definition": entry.definition, "created_at": entry.created_at, "summary": entry.summary,
-                    **entry.metrics, **numbers,
-                }
-            )
-        )
-        self._session.flush()
-        for kind, names in entry.names.items():
-            for name in sorted({findable(name) for name in names}):
-                self._session.add(HistoryNameRow(certificate=entry.certificate, kind=kind, name=name))
-        self._session.flush()
+        row = {
+            "id": entry.certificate, "suite_name": findable(entry.suite_name), "suite": entry.suite, "weighting": entry.weighting,
+            "definition": entry.definition, "status": entry.status, "created_at": entry.created_at, "summary": entry.summary,
+            **entry.metrics, **numbers,
+        }
+        self._session.execute(insert(HistoryRow), [row])
+        names = [
+            {"entry": entry.certificate, "kind": kind, "name": name}
+            for kind, found in entry.names.items()
+            for name in sorted({findable(name) for name in found})
+        ]
+        if names:
+            self._session.execute(insert(HistoryNameRow), names)
 
     def page(self, query: HistoryQuery, after: tuple[str | float, str] | None, limit: int) -> tuple[HistoryLine, ...]:
-        """One indexed walk along the order; names are looked up by certificate."""
-        order, identifier = _ORDERS[query.order], col(HistoryRow.certificate)
-        asked = select(identifier, order, col(HistoryRow.summary)).where(
-            HistoryRow.suite == query.suite,
-            HistoryRow.weighting == query.weighting,
-            HistoryRow.definition == query.definition,
-            order.is_not(None),
-        )
-        for kind, name in query.names:
+        """One indexed walk along the order; names are looked up by entry."""
+        order = _ORDERS[query.order]
+        asked = select(_id, order, _summary, _suite, _definition, _status).where(order.is_not(None))
+        if query.incomparable:
+            asked = asked.where(or_(_name.in_(_findable_all(query.suite_names)), _suite == query.suite))
+        else:
             asked = asked.where(
-                exists().where(
-                    col(HistoryNameRow.certificate) == identifier,
-                    col(HistoryNameRow.kind) == kind,
-                    col(HistoryNameRow.name) == findable(name),
-                )
+                _suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid"
             )
+        for kind, name in query.names:
+            named = select(literal(1)).where(
+                col(HistoryNameRow.entry) == _id, col(HistoryNameRow.kind) == kind, col(HistoryNameRow.name) == findable(name)
+            )
+            asked = asked.where(named.exists())
         if query.since is not None:
-            asked = asked.where(HistoryRow.created_at >= query.since)
+            asked = asked.where(_created_at >= query.since)
         if query.until is not None:
-            asked = asked.where(HistoryRow.created_at <= query.until)
+            asked = asked.where(_created_at <= query.until)
         for metric, side, value in query.bounds:
             asked = asked.where(_NUMBERS[metric] >= value if side == "min" else _NUMBERS[metric] <= value)
         if after is not None:
-            place = tuple_(order, identifier)
+            place = tuple_(order, _id)
             asked = asked.where(place < after if query.descending else place > after)
-        asked = asked.order_by(*(part.desc() if query.descending else part.asc() for part in (order, identifier))).limit(limit)
-        return tuple(HistoryLine(row[0], row[1], row[2]) for row in self._session.exec(asked))
+        asked = asked.order_by(*(part.desc() if query.descending else part.asc() for part in (order, _id))).limit(limit)
+        return tuple(_line(row) for row in self._session.execute(asked))
+
+    def left_out(self, query: HistoryQuery) -> dict[LeftOut, int]:
+        """Seeks in two indexes: what it costs grows with what is left out, not with what is there."""
+        named = or_(_name.in_(_findable_all(query.suite_names)), _suite == query.suite)
+        here = (_suite == query.suite, _weighting == query.weighting)
+        order = _ORDERS[query.order]
+        count = func.count()
+        by_reason: dict[LeftOut, Any] = {
+            "uncertifiable": select(count).where(named, _status == "uncertifiable"),
+            "other-mix": select(count).where(
+                _name.in_(_findable_all(query.suite_names)), _status.in_(("valid", "superseded", "revoked")),
+                or_(_suite < query.suite, _suite > query.suite),
+            ),
+            "superseded": select(count).where(*here, _status == "superseded"),
+            "revoked": select(count).where(*here, _status == "revoked"),
+            "other-definition": select(count).where(
+                *here, _status == "valid", or_(_definition < query.definition, _definition > query.definition)
+            ),
+        }
+        if query.order != "date":
+            by_reason["undefined-rate"] = select(count).where(
+                *here, _definition == query.definition, _status == "valid", order.is_(None)
+            )
+        asked = union_all(*(part.add_columns(literal(reason)) for reason, part in by_reason.items()))
+        counts = self._session.execute(asked)
+        return {reason: number for number, reason in counts if number}
+
+    def find(self, entry_id: str) -> HistoryLine | None:
+        if not is_plain(entry_id):
+            return None
+        asked = select(_id, _created_at, _summary, _suite, _definition, _status).where(_id == entry_id)
+        row = self._session.execute(asked).first()
+        return None if row is None else _line(row)
+
+    def mark(self, entry_id: str, status: Status) -> None:
+        self._session.execute(update(HistoryRow).where(_id == entry_id).values(status=status))
+
+    def has_name(self, suite_name: str) -> bool:
+        if not is_plain(suite_name):
+            return False
+        return self._session.execute(select(literal(1)).where(_name == findable(suite_name)).limit(1)).first() is not None
 
 
 def findable(name: str) -> str:
     """The text that a name is stored and looked up by."""
     return name if len(name) <= LONGEST_NAME else digest_of_bytes(name.encode())
+
+
+def _findable_all(names: tuple[str, ...]) -> list[str]:
+    return [findable(name) for name in names]
+
+
+def _line(row: Any) -> HistoryLine:
+    return HistoryLine(*row)
