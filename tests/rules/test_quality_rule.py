@@ -32,7 +32,7 @@ class Gate:
 
 def broken(**changes: Any) -> ExpectationResult:
     values: dict[str, Any] = {
-        "code": "duration-plausible", "expectation": "between", "arguments": {"min_value": 0}, "success": False, "rows": 150,
+        "code": "duration-plausible", "expectation": "between", "arguments": {"min_value": 0.5}, "success": False, "rows": 150,
         "unexpected": 2, "first": ("duration_ms -1", "duration_ms -2"),
     }
     return ExpectationResult(**{**values, **changes})
@@ -58,10 +58,16 @@ def test_a_broken_expectation_is_named_with_rows_and_first_examples(role: str) -
     evidence: Any = found.evidence[role]
     assert evidence["broken"] == (
         {
-            "code": "duration-plausible", "expectation": "between", "rows": 150, "unexpected": 2,
-            "first": ("duration_ms -1", "duration_ms -2"),
+            "code": "duration-plausible", "expectation": "between", "arguments": '{"min_value":0.5}', "rows": 150,
+            "unexpected": 2, "first": ("duration_ms -1", "duration_ms -2"),
         },
     )
+
+
+def test_what_was_looked_at_is_in_the_finding_and_no_float_is() -> None:
+    evidence: Any = judged(expectations=(broken(success=True, unexpected=0, first=()),)).evidence["attacked"]
+    assert evidence["expectations"] == {"duration-plausible": {"rows": 150, "unexpected": 0}}
+    assert (evidence["suite"], evidence["rows"], evidence["broken"]) == ("rows/1", 150, ())
 
 
 def test_a_broken_expectation_is_believed_over_the_summary() -> None:

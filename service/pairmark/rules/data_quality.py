@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.report import EvidenceValue
 from pairmark.domain.evidence import Arm
 from pairmark.domain.quality import ExpectationResult, QualityResult
@@ -26,8 +27,8 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
             "suite": result.suite,
             "digest": result.digest,
             "rows": result.rows,
-            "expectations": len(result.expectations),
-            "broken": tuple(_broken(each) for each in broken),
+            "expectations": {each.code: {"rows": each.rows, "unexpected": each.unexpected} for each in result.expectations},
+            "broken": tuple(_broken(each) for each in broken[:FIRST_CELLS]),
         }
     if found:
         return failed(EXPECTED, found, REMEDY, evidence)
@@ -53,7 +54,11 @@ def _reasons(arm: Arm, result: QualityResult, broken: list[ExpectationResult]) -
 
 def _broken(each: ExpectationResult) -> EvidenceValue:
     return {
-        "code": each.code, "expectation": each.expectation, "rows": each.rows, "unexpected": each.unexpected,
+        "code": each.code,
+        "expectation": each.expectation,
+        "arguments": canonical_bytes(each.arguments).decode(),
+        "rows": each.rows,
+        "unexpected": each.unexpected,
         "first": each.first[:FIRST_CELLS],
     }
 
