@@ -62,7 +62,7 @@ def test_two_mixes_are_refused_with_the_fields_and_the_nearest_set() -> None:
     nearest = refused.value.extensions["nearest"]
     assert (nearest["common_cells"], nearest["left_cells"], nearest["right_cells"]) == (248, 256, 256)
     assert nearest["left_share"]["fraction"] == "31/32"
-    json.dumps(refused.value.extensions)
+    json.dumps(refused.value.nearest)
 
 
 def test_on_the_common_mix_only_common_cells_count_and_the_share_is_printed() -> None:
@@ -179,7 +179,8 @@ def test_what_cannot_be_reweighted_is_refused_with_reasons_and_the_split(right: 
         compare(certified(play(suite(OLD)), "A"), certified(play(suite(right, prompts=prompts), 5), "B"), "common")
     assert refused.value.code == "no-common-mix"
     assert reason in str(refused.value)
-    kept = refused.value.extensions["decomposition"]["utility_under_attack"]
+    assert refused.value.decomposition is not None
+    kept = refused.value.decomposition.model_dump()["utility_under_attack"]
     assert Fraction(kept["total"]["fraction"]) == Fraction(kept["within"]["fraction"]) + Fraction(kept["mix"]["fraction"])
 
 

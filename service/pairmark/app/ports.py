@@ -337,6 +337,10 @@ class Database(Protocol):
 class Ledgers(Protocol):
     """Sealed ledgers by digest, in canonical order."""
 
+    def outcomes(self, object_digest: str) -> pl.DataFrame:
+        """The columns that numbers are made of, as they were kept; their digest was proven when a verdict was given."""
+        ...
+
     def frame(self, digest: str) -> pl.DataFrame: ...
 
 

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from pairmark.app.comparison.refusals import NotComparable
 from pairmark.app.errors import ConflictAt, InFlight, NotFoundAt, Unavailable
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.problem import Problem, ProblemItem
@@ -38,12 +39,14 @@ class ProblemResponse(Response):
         super().__init__(canonical_bytes(value), problem.status, {"Cache-Control": "no-store", **(headers or {})})
 
 
-def problem(status: int, code: str, detail: str, errors: tuple[ProblemItem, ...] = (), instance: str | None = None) -> Problem:
+def problem(
+    status: int, code: str, detail: str, errors: tuple[ProblemItem, ...] = (), instance: str | None = None, **extensions: Any
+) -> Problem:
     """A problem; `type` and `title` follow from code and status."""
     return Problem.model_validate(
         {
             "type": f"urn:pairmark:problem:{code}", "title": HTTPStatus(status).phrase, "status": status,
-            "detail": one_line(detail), "code": code, "instance": instance, "errors": errors,
+            "detail": one_line(detail), "code": code, "instance": instance, "errors": errors, **extensions,
         }
     )
 
@@ -63,7 +66,8 @@ def problem_of(error: PairmarkError, instance: str | None = None) -> Problem:
     else:
         status, items = 500, ()
     message, remedy = getattr(error, "message", str(error)), getattr(error, "remedy", None)
-    return problem(status, error.code, f"{message}; {remedy}" if remedy else message, items, instance)
+    extensions = error.extensions if isinstance(error, NotComparable) else {}
+    return problem(status, error.code, f"{message}; {remedy}" if remedy else message, items, instance, **extensions)
 
 
 def _items_of(error: Malformed) -> tuple[ProblemItem, ...]:

@@ -62,7 +62,7 @@ def compare(left: CertifiedPair, right: CertifiedPair, reweight: Reweight | None
         "compare pairs of one suite; the split of the change into within and mix is given beside this",
         tuple(item for item in differing.fields if item.field in MIX_FIELDS),
         nearest_set(match),
-        split.model_dump(mode="json"),
+        split,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pairmark.app.comparison.differing import Differing
-from pairmark.domain.documents.comparison import FieldDifference
+from pairmark.domain.documents.comparison import Decompositions, FieldDifference
 from pairmark.domain.errors import Conflict
 
 
@@ -24,17 +24,12 @@ class NotComparable(Conflict):
 
     differing: tuple[FieldDifference, ...] = ()
     nearest: Mapping[str, Any] = field(default_factory=dict)
-    decomposition: Mapping[str, Any] | None = None
+    decomposition: Decompositions | None = None
 
     @property
     def extensions(self) -> dict[str, Any]:
         """What a problem document says beside its own keys."""
-        found: dict[str, Any] = {"differing": [item.model_dump(mode="json") for item in self.differing]}
-        if self.nearest:
-            found["nearest"] = dict(self.nearest)
-        if self.decomposition is not None:
-            found["decomposition"] = dict(self.decomposition)
-        return found
+        return {"differing": self.differing, "nearest": dict(self.nearest) or None, "decomposition": self.decomposition}
 
 
 def refuse_other_measures(differing: Differing) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pairmark.domain.documents.base import Document, Ordinal, Strict, Text
+from pairmark.domain.documents.base import Document, JsonValue, Ordinal, Strict, Text
+from pairmark.domain.documents.comparison import Decompositions, FieldDifference
 
 
 class ProblemItem(Strict):
@@ -18,7 +19,11 @@ class ProblemItem(Strict):
 
 
 class Problem(Document):
-    """`type` is stable per kind of problem; `code` is the same word as on the command line."""
+    """`type` is stable per kind of problem; `code` is the same word as on the command line.
+
+    Of a refused comparison: `differing` names the fields that forbid it, `nearest` what does compare, and `decomposition`
+    splits the change of the headline numbers.
+    """
 
     title: ClassVar[str] = "problem"
 
@@ -29,3 +34,6 @@ class Problem(Document):
     code: Text
     instance: Text | None = None
     errors: tuple[ProblemItem, ...] = ()
+    differing: tuple[FieldDifference, ...] | None = None
+    nearest: dict[str, JsonValue] | None = None
+    decomposition: Decompositions | None = None
