@@ -81,7 +81,7 @@ schemas: $(VENV)/installed ## write schemas/ from the models
 
 .PHONY: bench
 bench: $(VENV)/installed ## speed and size as ratios against bare libraries
-	@$(RUN) tools/bench.py
+	@for each in bench/*.py; do echo "== $$each"; $(RUN) "$$each"; done
 
 .PHONY: wheel
 wheel: $(VENV)/installed ## build dist/*.whl
