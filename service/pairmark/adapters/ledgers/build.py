@@ -24,7 +24,6 @@ class LedgerBuilder:
         self._sink = ParquetSink(folder / "ordered.parquet")
         self._digest = LedgerDigest()
         self._sorter: ExternalSort | None = None
-        self._hasher = ThreadPoolExecutor(1, thread_name_prefix="ledger-digest")
         self._rows = 0
 
     def add(self, frame: pl.DataFrame) -> None:
@@ -58,14 +57,16 @@ class LedgerBuilder:
 
     def close(self) -> None:
         """Give up: close the file; the caller removes the folder."""
-        self._hasher.shutdown(wait=True, cancel_futures=True)
         self._sink.abandon()
 
     def _write_all(self, frames: Iterable[pl.DataFrame]) -> None:
-        for frame in frames:
-            self._write(frame)
+        """Hashing and writing at once: nothing is parsed any more, so a second processor is free."""
+        with ThreadPoolExecutor(1, thread_name_prefix="ledger-digest") as hasher:
+            for frame in frames:
+                hashing = hasher.submit(self._digest.update, frame)
+                self._sink.write(frame)
+                hashing.result()
 
     def _write(self, frame: pl.DataFrame) -> None:
-        hashing = self._hasher.submit(self._digest.update, frame)
         self._sink.write(frame)
-        hashing.result()
+        self._digest.update(frame)

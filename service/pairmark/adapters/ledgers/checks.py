@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -22,56 +23,48 @@ _ERROR_CHARACTERS = 1_000_000
 _DIGEST_LENGTH, _DIGEST_HEX = 71, 68
 
 
+def _faults() -> Iterator[pl.Expr]:
+    """One truth value each: whether a column holds something that no episode may have. Null where it holds nothing."""
+    for name in _REQUIRED:
+        yield pl.col(name).is_null().any().alias(f"{name} null")
+    for name, low in _MINIMA.items():
+        yield ((pl.col(name).min() < low) | (pl.col(name).max() > MAX_SAFE_INTEGER)).alias(f"{name} range")
+    for name in _IDS:
+        ids = pl.col(name).unique().str  # few, as a rule
+        yield (ids.len_bytes() == 0).any().alias(f"{name} empty")
+        yield (ids.len_chars() > _ID_CHARACTERS).any().alias(f"{name} long")
+        yield ids.contains(r"[\x00-\x1f\x7f]").any().alias(f"{name} control")
+    for name in _DIGESTS:
+        text = pl.col(name).str
+        yield ((text.len_bytes() != _DIGEST_LENGTH) | ~text.starts_with("sha256:")).any().alias(f"{name} shape")
+    yield (pl.col("error").str.len_bytes().max() > _ERROR_CHARACTERS).alias("error long")
+
+
+_any_fault = pl.any_horizontal(*_faults())
+
+
 def acceptable(frame: pl.DataFrame) -> bool:
-    """True when every row of a frame with the columns of `EPISODE_SCHEMA` is an episode."""
+    """True when every row of a frame with the columns of `EPISODE_SCHEMA` surely is an episode.
+
+    An `error` longer in bytes than it may be in characters is left to the model.
+    """
     if not frame.height:
         return True
-    if any(frame[name].null_count() for name in _REQUIRED):
-        return False
-    return (
-        all(_within(frame[name], low) for name, low in _MINIMA.items())
-        and all(_are_ids(frame[name]) for name in _IDS)
-        and all(_are_digests(frame[name]) for name in _DIGESTS)
-        and _at_most(frame["error"], _ERROR_CHARACTERS)
-    )
+    return not frame.select(_any_fault).item() and all(_are_hexadecimal(frame[name]) for name in _DIGESTS)
 
 
-def _within(column: pl.Series, low: int) -> bool:
-    least, most = column.min(), column.max()
-    if least is None or most is None:
-        return True
-    return bool(least >= low and most <= MAX_SAFE_INTEGER)  # type: ignore[operator]  # of an integer column
-
-
-def _at_most(column: pl.Series, characters: int) -> bool:
-    longest = column.str.len_bytes().max()
-    if longest is None or longest <= characters:  # type: ignore[operator]  # of an integer column
-        return True
-    return not bool((column.str.len_chars() > characters).any())
-
-
-def _are_ids(column: pl.Series) -> bool:
-    ids = column.unique()  # few, as a rule
-    if bool((ids.str.len_bytes() == 0).any()) or not _at_most(ids, _ID_CHARACTERS):
-        return False
-    return not bool(ids.str.contains(r"[\x00-\x1f\x7f]").any())
-
-
-def _are_digests(column: pl.Series) -> bool:
-    present = column.drop_nulls()
-    if not len(present):
-        return True
-    if bool((present.str.len_bytes() != _DIGEST_LENGTH).any()) or not bool(present.str.starts_with("sha256:").all()):
-        return False
-    letters = np.frombuffer(present.str.join("").item().encode(), dtype=np.uint8)
+def _are_hexadecimal(column: pl.Series) -> bool:
+    """For texts that have the length and the first letters of a digest."""
+    letters = np.frombuffer((column.str.join("").item() or "").encode(), dtype=np.uint8)
     # Unsigned differences wrap around, so that one comparison tests both ends of a range.
     hexadecimal = (letters - np.uint8(ord("0")) < 10) | (letters - np.uint8(ord("a")) < 6)
-    return int(np.count_nonzero(hexadecimal)) == _DIGEST_HEX * len(present)
+    return int(np.count_nonzero(hexadecimal)) == _DIGEST_HEX * (len(column) - column.null_count())
 
 
 # The only characters whose normal form is ASCII are U+037E (;), U+1FEF (`) and U+212A (K): an ASCII id
 # without these letters collides with nothing and need not be remembered.
-_MAY_COLLIDE = r"[;`K]|[^\x00-\x7f]"
+_suspects = pl.first().unique(maintain_order=True)
+_suspects = _suspects.filter(_suspects.str.contains(r"[;`K]|[^\x00-\x7f]"))
 
 
 class IdCollisions:
@@ -83,8 +76,7 @@ class IdCollisions:
 
     def add(self, column: pl.Series, first_line: int) -> None:
         """Note the ids of a column whose first row stands at `first_line`; Malformed when one collides."""
-        ids = column.unique(maintain_order=True)
-        suspects = ids.filter(ids.str.contains(_MAY_COLLIDE))
+        suspects = column.to_frame().select(_suspects).to_series()
         for identifier in suspects:
             earlier = self._seen.setdefault(unicodedata.normalize("NFC", identifier), identifier)
             if earlier != identifier:

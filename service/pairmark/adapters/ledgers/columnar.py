@@ -18,7 +18,7 @@ from pairmark.domain.episodes import EPISODE_SCHEMA
 
 GROUP_ROWS = 65_536
 GROUP_BYTES = 16 * MIB
-_REPEATING = ["task_id", "injection_id", "status", "served_model", "error", "task_digest"]
+_REPEATING = ["task_id", "injection_id", "epoch", "status", "attacker_actions", "served_model", "error", "task_digest", "attempt"]
 
 _ARROW = pa.schema(
     [
@@ -46,28 +46,28 @@ def pieces(frame: pl.DataFrame, rows: int, size: int) -> Iterator[pl.DataFrame]:
 class ParquetSink:
     """Writes frames to one Parquet file in the order they come. A context: closed at its end."""
 
-    def __init__(self, path: Path, *, compressed: bool = True, group_bytes: int = GROUP_BYTES) -> None:
-        self.path, self._group_bytes = path, group_bytes
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._waiting: list[pl.DataFrame] = []
         self._waiting_rows = self._waiting_bytes = 0
         self._writer = pq.ParquetWriter(
             path,
             _ARROW,
-            compression="zstd" if compressed else "none",
-            compression_level=1 if compressed else None,
-            use_dictionary=_REPEATING if compressed else False,  # type: ignore[arg-type]  # takes names, too
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=_REPEATING,  # type: ignore[arg-type]  # takes names, too
             write_statistics=False,
             store_schema=False,
-            write_page_checksum=compressed,
+            write_page_checksum=True,
         )
 
     def write(self, frame: pl.DataFrame) -> None:
         """Add rows; they reach the file in groups."""
-        for piece in pieces(frame, GROUP_ROWS, self._group_bytes):
+        for piece in pieces(frame, GROUP_ROWS, GROUP_BYTES):
             self._waiting.append(piece)
             self._waiting_rows += piece.height
             self._waiting_bytes += int(piece.estimated_size())
-            if self._waiting_rows >= GROUP_ROWS // 2 or self._waiting_bytes >= self._group_bytes:
+            if self._waiting_rows >= GROUP_ROWS // 2 or self._waiting_bytes >= GROUP_BYTES:
                 self._flush()
 
     def _flush(self) -> None:

@@ -7,7 +7,7 @@ repeated keys, several objects or none in a line, integers beyond 2^53 - 1; and 
 from __future__ import annotations
 
 import re
-from operator import attrgetter
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
@@ -39,7 +39,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 _decode_lines = msgspec.json.Decoder(_Line).decode_lines
-_getters = {name: attrgetter(name) for name in EPISODE_SCHEMA}
+_values = msgspec.structs.astuple
 _TEXT = tuple(name for name, kind in EPISODE_SCHEMA.items() if kind == pl.String() or isinstance(kind, pl.Enum))
 _escape = re.compile(rb"\\.", re.DOTALL)
 _QUOTE, _NEWLINE, _BRACE = b'"'[0], b"\n"[0], b"{"[0]
@@ -74,16 +74,19 @@ def decode_block(block: bytes, ends: np.ndarray[Any, np.dtype[np.int64]], longes
     frame, keys = _columns(rows)
     if frame is None or _quotes(block, letters) != 2 * (keys + _texts(frame)):
         return None
-    frame = frame.with_columns(pl.col("attempt").fill_null(1))
+    if frame["attempt"].null_count():
+        frame = frame.with_columns(pl.col("attempt").fill_null(1))
     return frame if acceptable(frame) else None
 
 
 def _columns(rows: list[_Line]) -> tuple[pl.DataFrame | None, int]:
     """The columns, and how many keys were decoded."""
-    keys = len(rows) * len(EPISODE_SCHEMA)
+    width = len(EPISODE_SCHEMA)
+    keys = len(rows) * width
+    every: list[Any] = list(chain.from_iterable(map(_values, rows)))
     columns = []
-    for name, kind in EPISODE_SCHEMA.items():
-        values: list[Any] = list(map(_getters[name], rows))
+    for place, (name, kind) in enumerate(EPISODE_SCHEMA.items()):
+        values = every[place::width]
         try:
             column = pl.Series(name, values, dtype=kind, strict=True)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):  # an absent key or a huge integer

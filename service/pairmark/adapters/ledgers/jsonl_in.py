@@ -38,12 +38,17 @@ class JsonLinesReader:
         self._waiting_bytes += len(chunk)
         if self._waiting_bytes < self._block_bytes:
             return
-        data = b"".join(self._waiting)
-        end = data.rfind(b"\n") + 1
-        self._waiting, self._waiting_bytes = [data[end:]], len(data) - end
-        if end:
-            yield from self._block(data[:end])
-        elif self._waiting_bytes > self._limits.line:
+        end = chunk.rfind(b"\n") + 1
+        if end:  # as a rule: one copy, where joining and cutting makes two
+            block, rest = b"".join([*self._waiting[:-1], memoryview(chunk)[:end]]), chunk[end:]
+        else:
+            data = b"".join(self._waiting)
+            end = data.rfind(b"\n") + 1
+            block, rest = data[:end], data[end:]
+        self._waiting, self._waiting_bytes = [rest], len(rest)
+        if block:
+            yield from self._block(block)
+        if len(rest) > self._limits.line:
             raise too_large("line", self._limits.line, file=self._file, line=self._lines + 1)
 
     def finish(self) -> Iterator[pl.DataFrame]:

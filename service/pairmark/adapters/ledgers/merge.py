@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 
-from pairmark.adapters.ledgers.columnar import ParquetSink, frames_of
+from pairmark.adapters.ledgers.columnar import frames_of, pieces
 from pairmark.adapters.ledgers.limits import MIB
-from pairmark.adapters.ledgers.order import Key, key_of, rows_up_to
-from pairmark.domain.episodes import in_canonical_order
+from pairmark.adapters.ledgers.order import Key, key_of, rows_up_to, sorted_rows
+from pairmark.domain.episodes import EPISODE_SCHEMA
 
 RUN_BYTES = 64 * MIB
-BLOCK_BYTES = 4 * MIB
+BLOCK_ROWS, BLOCK_BYTES = 32_768, 4 * MIB
 FAN_IN = 16
 
 
@@ -53,26 +54,50 @@ class ExternalSort:
 
     def _spill(self) -> None:
         if self._waiting:
-            ordered = in_canonical_order(pl.concat(self._waiting))
+            ordered = sorted_rows(pl.concat(self._waiting))
             self._waiting, self._waiting_bytes = [], 0
             self._runs.append(self._write([ordered], []))
 
     def _write(self, frames: Iterable[pl.DataFrame], used: list[Path]) -> Path:
-        path = self._folder / f"run-{self._made}.parquet"
+        path = self._folder / f"run-{self._made}.arrow"
         self._made += 1
-        with ParquetSink(path, compressed=False, group_bytes=BLOCK_BYTES) as sink:
-            for frame in frames:
-                sink.write(frame)
+        _write_blocks(path, frames)
         for done in used:
             done.unlink()
         return path
+
+
+def _write_blocks(path: Path, frames: Iterable[pl.DataFrame]) -> None:
+    """A run as an Arrow file: to write and read, it costs half of what Parquet does."""
+    schema = _table(pl.DataFrame(schema=EPISODE_SCHEMA)).schema
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, schema) as writer:
+        for frame in frames:
+            for piece in pieces(frame, BLOCK_ROWS, BLOCK_BYTES):
+                for batch in _table(piece).combine_chunks().to_batches():
+                    writer.write_batch(batch)
+
+
+def _table(frame: pl.DataFrame) -> pa.Table:
+    return frame.with_columns(pl.col("status").cast(pl.String)).to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def _blocks(path: Path) -> Iterator[pl.DataFrame]:
+    """The blocks of a run, one after the other; no more than one is held."""
+    if path.suffix == ".parquet":
+        yield from frames_of(path)
+        return
+    with pa.OSFile(str(path), "rb") as stream:
+        file = pa.ipc.open_file(stream)
+        for index in range(file.num_record_batches):
+            block = pl.DataFrame(file.get_batch(index))
+            yield block.with_columns(pl.col("status").cast(EPISODE_SCHEMA["status"]))
 
 
 class _Cursor:
     """One run: its loaded block and what follows."""
 
     def __init__(self, path: Path) -> None:
-        self._blocks = frames_of(path)
+        self._blocks = _blocks(path)
         self.block: pl.DataFrame | None = None
         self.last: Key | None = None
         self.load()
@@ -103,4 +128,4 @@ def _merge(runs: list[Path]) -> Iterator[pl.DataFrame]:
         taken = [
             cursor.take(bound, inclusive=index <= owner) for index, cursor in enumerate(cursors) if cursor.last is not None
         ]
-        yield in_canonical_order(pl.concat(taken))
+        yield sorted_rows(pl.concat(taken))
