@@ -28,7 +28,7 @@ def certify(
     ] = Format.TEXT,
     service: ServiceUrl = DEFAULT_SERVICE,
 ) -> int:
-    """Certify a pair on a service: the report is the one `check` gives, and a certified pair gets a certificate.
+    """Certify a pair of runs on a service. The report is the one `check` gives, and a certified pair gets a certificate.
 
     Exit: 0 certified, 1 refused, 2 malformed input or usage, 3 quarantined.
     """

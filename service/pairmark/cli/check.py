@@ -47,7 +47,7 @@ def check(
     policy: PolicyName = DEFAULT_POLICY,
     format_: FormatOption = Format.TEXT,
 ) -> int:
-    """Judge a pair by a policy: every rule runs, and numbers come only with `certified`.
+    """Judge a pair by a policy. Every rule runs, and numbers come only with `certified`.
 
     Needs no service and no network. Exit: 0 certified, 1 refused, 2 malformed input or usage, 3 quarantined.
     """

@@ -36,7 +36,7 @@ def database_url(data: Path | None, database: str | None) -> str:
 
 @app.command("upgrade")
 def upgrade(data: DataFolder = None, database: DatabaseUrl = None) -> int:
-    """Bring the database up to this version of Pairmark; makes an embedded one."""
+    """Bring the database up to date. An embedded one is made."""
     from pairmark.adapters.sql.migrate import upgrade as migrate
 
     url = database_url(data, database)
@@ -51,7 +51,7 @@ def upgrade(data: DataFolder = None, database: DatabaseUrl = None) -> int:
 
 @app.command("check")
 def check(data: DataFolder = None, database: DatabaseUrl = None) -> int:
-    """Check that the database is what this version of Pairmark expects. Exit: 0 it is, 1 it is not."""
+    """Check the database against this version. Exit: 0 it is, 1 it is not."""
     from pairmark.adapters.sql.migrate import drift
 
     url = database_url(data, database)

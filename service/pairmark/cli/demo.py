@@ -56,7 +56,7 @@ def demo(
         Path, typer.Option("--data", metavar="DIR", help="Folder for the database, the ledgers and demo/.")
     ] = Path("pairmark-data"),
 ) -> int:
-    """Show the whole story: register a suite, hand in runs, and get one pair certified, one refused, one quarantined.
+    """Show the whole story. Register a suite, hand in runs, and get one pair certified, one refused, one quarantined.
 
     Offline and without a key. The runs are real output of the AgentDojo harness, made by a scripted agent, not by a model.
     """

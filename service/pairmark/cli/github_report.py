@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from pairmark.cli.console import clean
 from pairmark.domain.errors import Malformed
 
 _LEVEL: Final = {"failed": "error", "crashed": "error", "held": "warning"}
@@ -16,22 +17,27 @@ def annotation_lines(report: dict[str, Any]) -> Iterator[str]:
     for finding in report["findings"]:
         level = _LEVEL.get(finding["outcome"])
         if level is not None:
-            yield command(level, finding["message"], title=f"pairmark: {finding['rule']} {finding['outcome']}")
+            yield command(
+                level, clean(finding["message"]), title=f"pairmark: {clean(finding['rule'])} {finding['outcome']}"
+            )
     for flag in report["flags"]:
-        yield command("notice", f"the report carries the flag {flag}", title=f"pairmark: {flag}")
+        yield command("notice", f"the report carries the flag {clean(flag)}", title=f"pairmark: {clean(flag)}")
     passed = sum(finding["outcome"] == "passed" for finding in report["findings"])
     verdict = report["verdict"]
-    policy = f"{report['policy']['name']}/{report['policy']['version']}"
+    policy = clean(f"{report['policy']['name']}/{report['policy']['version']}")
     yield command(
         _OF_VERDICT[verdict],
-        f"{verdict} by {policy}: {passed} of {len(report['findings'])} rules passed for {report['suite']['name']}",
+        f"{verdict} by {policy}: {passed} of {len(report['findings'])} rules passed for {clean(report['suite']['name'])}",
         title=f"pairmark: {verdict}",
     )
 
 
 def malformed_annotation(problem: Malformed) -> str:
     """Input that could not be read, at its file and line."""
-    places = {"file": problem.file, "line": None if problem.line is None else str(problem.line)}
+    places = {
+        "file": None if problem.file is None else clean(problem.file),
+        "line": None if problem.line is None else str(problem.line),
+    }
     return command("error", str(problem), title=f"pairmark: {problem.code}", **places)
 
 

@@ -52,7 +52,7 @@ def history(
     ] = Format.TEXT,
     service: ServiceUrl = DEFAULT_SERVICE,
 ) -> int:
-    """List certificates over one frozen mix: only comparable ones are in an answer."""
+    """List certificates over one frozen mix. Only comparable ones are in an answer."""
     filters: dict[str, str | int | None] = {
         "model": model, "defense": defense, "attack": attack, "harness": harness, "scaffold": scaffold, "policy": policy,
         "since": since, "until": until, "sort": sort.value, "direction": "ascending" if ascending else "descending",

@@ -48,7 +48,7 @@ def import_run(
         Path | None, typer.Option("--system", metavar="FILE", help="JSON with what the harness does not record.")
     ] = None,
 ) -> int:
-    """Read a harness' files as a run bundle: run.json and episodes.jsonl.
+    """Read a harness' files as a run bundle. It holds run.json and episodes.jsonl.
 
     Nothing is guessed: what neither the files nor --system record stays unrecorded, and unreadable files are listed.
     """

@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -74,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = BROKEN_PIPE if _is_broken_pipe(stop.__context__) else stop.code
     except Exception as problem:  # noqa: BLE001 - the last resort: no traceback reaches a person unasked
         code = _explain(problem)
-    if code == BROKEN_PIPE:
-        _let_go_of_output()
+    if code in (BROKEN_PIPE, CANNOT_WRITE):
+        _let_go_of_output(sys.__stdout__, *((sys.__stderr__,) if code == BROKEN_PIPE else ()))
     return code if isinstance(code, int) else OK
 
 
@@ -113,10 +113,10 @@ def _is_broken_pipe(problem: BaseException | None) -> bool:
     return isinstance(problem, OSError) and problem.errno == errno.EPIPE
 
 
-def _let_go_of_output() -> None:
-    """Nobody reads any more: keep the interpreter from complaining when it flushes at exit."""
+def _let_go_of_output(*streams: TextIO | None) -> None:
+    """Nothing more can be written: keep the interpreter from complaining when it flushes at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.__stdout__, sys.__stderr__):
+    for stream in streams:
         if stream is not None and not stream.closed:
             os.dup2(nowhere, stream.fileno())
 

@@ -23,7 +23,7 @@ def list_rules() -> int:
 
 @app.command("explain")
 def explain(rule: Annotated[str, typer.Argument(metavar="ID", help="A rule's id, or ID/VERSION.")]) -> int:
-    """Explain a rule: what it demands, why, from where, its parameters, and what to do when it fails."""
+    """Explain a rule. What it demands, why, from where, its parameters, and what to do when it fails."""
     from pairmark.adapters.ledgers.documents import read_policy, shipped_policies
     from pairmark.domain.errors import Malformed, shown
     from pairmark.rules.registry import installed_rules

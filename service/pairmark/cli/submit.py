@@ -23,7 +23,7 @@ def submit(
     run: Annotated[str | None, typer.Option("--run", metavar="ID", help="Seal this announced run.")] = None,
     service: ServiceUrl = DEFAULT_SERVICE,
 ) -> int:
-    """Announce a run, or seal one with its episodes. Doing it again changes nothing.
+    """Announce a run, or seal it with its episodes. Doing it again changes nothing.
 
     Without --run the run is taken as it is, marked as announced after the fact.
     """

@@ -47,7 +47,7 @@ def export_agentdojo(
         bool, typer.Option("--probe/--no-probe", help="Run an agent that does nothing, to see what it scores.")
     ] = True,
 ) -> int:
-    """Export from the installed agentdojo package (the extra `agentdojo`): ids, digests and tool names, no prompt text."""
+    """Export from the installed package. It is the extra `agentdojo`; what is written: ids, digests and tool names, no prompt text."""
     from pairmark.adapters.agentdojo.export import export_suite
 
     _write(export_suite(benchmark_version, suite, probe=probe), output)
@@ -60,7 +60,7 @@ def export_agentdojo_runs(
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the suite, such as agentdyn/all.")],
     output: Output,
 ) -> int:
-    """Export what folders of runs show, for suites that no package exports."""
+    """Export what folders of runs show. For suites that no package exports."""
     from pairmark.adapters.agentdojo.observed import export_from_runs
 
     _write(export_from_runs(folders, name), output)
@@ -95,7 +95,7 @@ def show(
     format_: FormatOption = Format.TEXT,
     service: ServiceUrl = DEFAULT_SERVICE,
 ) -> int:
-    """Show a suite: its digest, groups, tasks, injections and planned cells."""
+    """Show a suite. Its digest, groups, tasks, injections and planned cells."""
     from pairmark.cli.suite_text import cell_lines, manifest_lines
 
     manifest, value, digest = _load(suite, service)
@@ -110,7 +110,7 @@ def show(
 def diff(
     left: SuiteName, right: SuiteName, format_: FormatOption = Format.TEXT, service: ServiceUrl = DEFAULT_SERVICE
 ) -> int:
-    """Compare two suite versions cell by cell: what was added, removed, changed, and what survives."""
+    """Compare two suite versions cell by cell. Shows what was added, removed, changed, and what survives."""
     from pairmark.cli.suite_text import diff_lines
     from pairmark.domain.canonical import canonical_bytes
     from pairmark.domain.suite_diff import diff_suites

@@ -20,7 +20,7 @@ def manifest_lines(suite: SuiteManifest, digest: str) -> Iterator[str]:
     yield f"{clean(suite.suite)} {clean(suite.version)}  {digest}"
     if suite.description is not None:
         yield from wrapped(suite.description, "  ")
-    yield f"  grid {'full' if suite.grid == 'full' else 'listed'}, {suite.epochs} epochs, weighting {suite.weighting}, {len(suite.tools)} tools"
+    yield f"  grid {'full' if suite.grid == 'full' else 'listed'}, {suite.epochs} epoch{'' if suite.epochs == 1 else 's'}, weighting {suite.weighting}, {len(suite.tools)} tools"
     null_agent = None if suite.probes is None else suite.probes.null_agent
     floor = "none recorded" if null_agent is None else f"{percent(null_agent.utility)} % ({null_agent.utility})"
     yield f"  utility of an agent that does nothing: {floor}"

@@ -37,7 +37,7 @@ def tally(
     policy: PolicyName = DEFAULT_POLICY,
     format_: Annotated[Format, typer.Option("--format", help="text: tables; json: one object.")] = Format.TEXT,
 ) -> int:
-    """Show the figures of any pair under the heading UNCERTIFIED, to find what is wrong with it.
+    """Show the figures of an uncertified pair. They stand under the heading UNCERTIFIED, for finding what is wrong.
 
     They are never stored or signed; only `check` and the service certify. Exit: 0 whatever the verdict, 2 malformed input.
     """
