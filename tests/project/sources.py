@@ -10,7 +10,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "service" / "pairmark"
-PURE_LAYERS = ("stats", "domain", "rules", "metrics", "importers")
+PURE_LAYERS = ("stats", "domain", "rules", "metrics", "importers", "provenance")
 
 
 @cache

@@ -91,6 +91,8 @@ def is_key_name(name: str) -> bool:
 
 @dataclass(frozen=True)
 class SignatureLine:
+    """One signature under a note: the signer's name, the four bytes that tell its keys apart, and the signature itself."""
+
     name: str
     key_id: bytes
     signature: bytes
