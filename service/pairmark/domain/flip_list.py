@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from typing_extensions import Buffer
 
-from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.canonical import DIGEST_PREFIX, canonical_bytes
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
 from pairmark.stats.fourfold import BOTH, FIRST_ONLY, NEITHER, SECOND_ONLY, flip_codes
 
 KINDS = {FIRST_ONLY: "lost", SECOND_ONLY: "gained", BOTH: "kept", NEITHER: "neither"}
 """Names of the kinds, in the order of the list: what changed comes first."""
+
+_ROWS = 100_000
+"""Pairs written at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,35 +52,49 @@ class FlipList:
             ]
         return found
 
-    def document(self) -> bytes:
-        """The whole list, RFC 8785: an array of `{"epoch":1,"injection":"i","kind":"lost","task":"t"}`.
+    def chunks(self) -> Iterator[Buffer]:
+        """The whole list in pieces, RFC 8785: an array of `[task, injection, epoch, kind]`.
 
-        Written from pieces that are canonical themselves, since there may be a million of them.
+        Written from parts that are canonical themselves, and never held as one text: there may be a million pairs.
         """
         plan = self.pairing.plan
         tasks = pl.Series([canonical_bytes(name).decode() for name in plan.task_ids], dtype=pl.String)
         injections = pl.Series([canonical_bytes(name).decode() for name in plan.injection_ids], dtype=pl.String)
-        parts = []
+        heads = pl.select(
+            pl.concat_str(
+                pl.lit("["), tasks.gather(plan.cell_task), pl.lit(","), injections.gather(plan.cell_injection), pl.lit(",")
+            )
+        ).to_series()
+        before = b"["
         for kind, entries in self.by_kind.items():
-            if not len(entries):
-                continue
-            cell, epoch = self._cells_and_epochs(entries)
-            tail = pl.select(
-                pl.concat_str(
-                    pl.lit(',"injection":'),
-                    injections.gather(plan.cell_injection),
-                    pl.lit(f',"kind":"{kind}","task":'),
-                    tasks.gather(plan.cell_task),
-                    pl.lit("}"),
-                )
-            ).to_series()
-            objects = pl.select(pl.concat_str(pl.lit('{"epoch":'), pl.Series(epoch), tail.gather(cell)).str.join(","))
-            parts.append(str(objects.item()).encode())
-        return b"[" + b",".join(parts) + b"]"
+            for start in range(0, len(entries), _ROWS):
+                cell, epoch = self._cells_and_epochs(entries[start : start + _ROWS])
+                objects = pl.concat_str(heads.gather(cell), pl.Series(epoch), pl.lit(f',"{kind}"]')).str.join(",")
+                yield before
+                yield _bytes_of(pl.select(objects).to_series())
+                before = b","
+        yield b"[]" if before == b"[" else b"]"
+
+    def document(self) -> bytes:
+        """The whole list as one document; `digest` names it."""
+        return b"".join(self.chunks())
+
+    def digest(self) -> str:
+        """Digest of the whole list."""
+        running = hashlib.sha256()
+        for chunk in self.chunks():
+            running.update(chunk)
+        return DIGEST_PREFIX + running.hexdigest()
 
     def _cells_and_epochs(self, entries: Codes) -> tuple[Codes, Codes]:
         pairs = self.pairing.epoch_pairs
         return pairs.cell[entries], self.pairing.experiment.attacked_cells.epoch[pairs.row[entries]]
+
+
+def _bytes_of(text: pl.Series) -> Buffer:
+    """The UTF-8 of a series of one text, where Arrow holds it."""
+    data = text.to_arrow().buffers()[2]
+    return b"" if data is None else memoryview(data)
 
 
 def flip_list(pairing: Pairing) -> FlipList:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairmark.domain.canonical import digest_of, digest_of_bytes
+from pairmark.domain.canonical import digest_of
 from pairmark.domain.documents.metric_values import Estimate, Flip, Flips, Undefined
 from pairmark.domain.flip_list import flip_list
 from pairmark.domain.pairing import Pairing
@@ -24,7 +24,7 @@ def compute(pairing: Pairing) -> Flips:
         unpaired=int(np.count_nonzero(~pairing.epoch_pairs.paired)),
         rerun_flip_rate=rerun,
         cells=tuple(Flip.model_validate(cell) for cell in found.first(FIRST_CELLS)),
-        cells_digest=digest_of_bytes(found.document()),
+        cells_digest=found.digest(),
     )
 
 
@@ -59,7 +59,7 @@ METRIC = Metric(
                 "counts": {"tasks": 1, "pairs": 1, "flips": 1},
             },
             "cells": _EXAMPLE,
-            "cells_digest": digest_of(_EXAMPLE),
+            "cells_digest": digest_of([list(cell.values()) for cell in _EXAMPLE]),
         },
     ),
 )

@@ -17,9 +17,9 @@ from pairmark.metrics.estimating import probability
 from pairmark.stats.exact import decimal_string
 from pairmark.stats.maxt import DEFAULT_PERMUTATIONS, MIN_TASKS_EACH_SIDE, TagEffect, tag_effects
 
-FEWEST_PERMUTATIONS = 999
-DRAWS = 20_000_000
-"""Permuted tasks in all: suites with more than 2,000 tasks get fewer permutations than the default."""
+FEWEST_PERMUTATIONS = 499
+DRAWS = 5_000_000
+"""Permuted tasks in all: suites with more than 500 tasks get fewer permutations than the default."""
 
 NO_INTERVAL = NoInterval(reason="a permutation test: it has a p-value, and no interval")
 

@@ -139,15 +139,14 @@ def _permuted(
     rank = np.argsort(-np.abs(observed), kind="stable")
     thresholds = np.abs(observed)[rank] - _TIE
     single, stepped = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    random = np.random.Generator(np.random.PCG64(seed))
+    random = np.random.PCG64(seed)
     by_group = np.argsort(groups, kind="stable")
     sorted_groups, sorted_deviations, sorted_tags = groups[by_group], deviations[by_group], tags[by_group]
     step = max(1, _CHUNK_CELLS // max(1, groups.size))
     for begin in range(0, permutations if count else 0, step):
         rows = min(step, permutations - begin)
-        # Keys in [group, group + 1) sort a row inside its groups, at random. Permuting the drops against fixed tag
-        # rows is the same as permuting the tag rows.
-        order = np.argsort(random.random((rows, groups.size)) + sorted_groups, axis=1, kind="stable")
+        # Permuting the drops against fixed tag rows is the same as permuting the tag rows.
+        order = _shuffled(random, sorted_groups, rows)
         found = np.abs(_statistics(sorted_tags, sorted_deviations[order], spread))[:, rank]
         single += np.count_nonzero(found >= thresholds, axis=0)
         # Largest over the tags that are not yet decided: this one and all with a smaller statistic.
@@ -157,3 +156,22 @@ def _permuted(
     p_single[rank] = (1 + single) / (permutations + 1)
     p_adjusted[rank] = np.maximum.accumulate((1 + stepped) / (permutations + 1))
     return p_single, p_adjusted
+
+
+def _shuffled(random: np.random.PCG64, groups: IntArray, rows: int) -> npt.NDArray[np.uint64]:
+    """Random orders of 0..n-1 that keep every position inside its group, shape (rows, n); `groups` is ascending.
+
+    A key is the group, random bits, and the position, so that sorting the keys shuffles the positions; no two keys are
+    equal, and raw bits of the generator are the same in every version of numpy.
+    """
+    position_bits = int(groups.size - 1).bit_length()
+    group_bits = int(groups[-1]).bit_length()
+    keys = random.random_raw((rows, groups.size))
+    keys >>= np.uint64(group_bits + position_bits)
+    keys <<= np.uint64(position_bits)
+    if group_bits:
+        keys |= groups.astype(np.uint64) << np.uint64(64 - group_bits)
+    keys |= np.arange(groups.size, dtype=np.uint64)
+    keys.sort(axis=1)
+    keys &= np.uint64(2**position_bits - 1)
+    return keys
