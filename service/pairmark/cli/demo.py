@@ -61,6 +61,7 @@ def demo(
     Offline and without a key. The runs are real output of the AgentDojo harness, made by a scripted agent, not by a model.
     """
     from pairmark.cli.demo_service import running_service
+    from pairmark.client import Client
 
     home = data / "demo"
     home.mkdir(parents=True, exist_ok=True)
@@ -69,7 +70,7 @@ def demo(
     _step(1, "starting the service on its embedded database (this loads the data-quality library once)")
     reports: dict[str, dict[str, Any]] = {}
     rows = [("pair", "verdict", "certificate", "what it shows")]
-    with running_service(data) as client:
+    with running_service(data) as url, Client(url) as client:
         _step(2, "registering the suite")
         label = _register(client, home / "suite.json")
         say(f"     {label}")

@@ -7,26 +7,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pairmark.app.errors import Unavailable
-
-if TYPE_CHECKING:
-    from pairmark.client import Client
 
 START_SECONDS: Final = 30.0
 
 
 @contextmanager
-def running_service(data: Path) -> Iterator[Client]:
-    """A client of a service over the embedded database in `data`.
+def running_service(data: Path) -> Iterator[str]:
+    """The URL of a service over the embedded database in `data`.
 
     Raises:
         Unavailable: it did not start.
     """
     import uvicorn
 
-    from pairmark.client import Client
     from pairmark.http.app import create_app
     from pairmark.http.settings import Settings
 
@@ -42,9 +38,7 @@ def running_service(data: Path) -> Iterator[Client]:
                     "not-started", "expected the service to start on 127.0.0.1, found that it did not", "try again"
                 )
             time.sleep(0.02)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        with Client(f"http://127.0.0.1:{port}") as client:
-            yield client
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(START_SECONDS)

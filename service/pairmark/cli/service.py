@@ -19,9 +19,18 @@ DEFAULT_SERVICE = "http://127.0.0.1:8000"
 
 
 def client_of(url: str) -> Client:
-    """A client of the service at `url`; use it as a context."""
-    from pairmark.client import Client
+    """A client of the service at `url`; use it as a context.
 
+    Raises:
+        Malformed: not an http or https URL.
+    """
+    from pairmark.client import Client
+    from pairmark.domain.errors import Malformed, shown
+
+    if not url.startswith(("http://", "https://")):
+        raise Malformed(
+            "bad-url", f"expected the URL of a service, found {shown(url)}", remedy="such as http://127.0.0.1:8000"
+        )
     return Client(url)
 
 
