@@ -48,7 +48,7 @@ class Service:
         return asyncio.run(ask())
 
     def get(self, path: str, headers: Mapping[str, str] | None = None, **parameters: Any) -> httpx.Response:
-        return self.call("GET", path, headers=headers, params=parameters)
+        return self.call("GET", path, headers=headers, params=parameters or None)
 
     def post(self, path: str, value: Any, **headers: str) -> httpx.Response:
         body = value if isinstance(value, bytes) else canonical_bytes(value)
@@ -146,8 +146,8 @@ class Process:
         until = time.monotonic() + 60
         while time.monotonic() < until:
             text = self.log.read_text()
-            if "running on http://" in text:
-                return "http://" + text.split("running on http://")[1].split()[0]
+            if "serves http://" in text:
+                return "http://" + text.split("serves http://")[1].split()[0]
             assert self.process.poll() is None, text
             time.sleep(0.05)
         raise AssertionError("the server did not start in a minute")

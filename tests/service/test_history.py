@@ -15,7 +15,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Service:
     """Four certificates over one mix, each of another model, and one over another mix."""
     service = Service.at(tmp_path_factory.mktemp("past"))
     for number in range(4):
-        world = World().swap_model("all", f"model-{number}").edit_run("all", "/system/model/requested", "model").set("benign", 2 + number, utility=False)
+        world = World().swap_model("all", f"model-{number}").edit_run("all", "/system/model/requested", "model").set("benign", utility=True).set("benign", 1 + number, utility=False)
         assert service.certify(service.submit(world)).json()["report"]["verdict"] == "certified"
     other = World().undefended().edit_suite("/weighting", "cell").edit_suite("/version", "cells")
     assert service.certify(service.submit(other)).json()["report"]["verdict"] == "certified"

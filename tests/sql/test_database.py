@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_many_writers_lose_nothing(database: SqlDatabase) -> None:
 
     def write(mine: list[bytes]) -> None:
         for content in mine:
-            database.write(lambda tables, content=content: put(tables, content))
+            database.write(partial(put, content=content))
 
     threads = [threading.Thread(target=write, args=(contents[start::4],)) for start in range(4)]
     for thread in threads:

@@ -2,23 +2,62 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
+from contextlib import closing, suppress
 from pathlib import Path
 
 import uvicorn
 
+from pairmark.app.errors import Unavailable
+from pairmark.domain.errors import shown
 from pairmark.http.app import create_app
 from pairmark.http.settings import Settings
+
+log = logging.getLogger("uvicorn.error")
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
 
 
 def serve(host: str | None = None, port: int | None = None, data_dir: Path | None = None) -> None:
     """Serve until told to stop (SIGINT, SIGTERM); what is given wins over the environment. Running requests may finish.
 
     Raises:
-        Malformed, Unavailable: before anything is served.
+        Malformed, Unavailable: before anything is served; the address may be in use.
     """
     settings = Settings.of(os.environ, host=host, port=port, data_dir=data_dir)
-    server_of(settings).run()
+    server = server_of(settings)
+    with closing(listening_socket(settings.host, settings.port)) as listener, suppress(KeyboardInterrupt):
+        log.info("Pairmark serves %s from %s", _url_of(listener), settings.data_dir.absolute())
+        server.run(sockets=[listener])
+
+
+def _url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens on this address.
+
+    Raises:
+        Unavailable: it is in use, or not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as problem:
+        listener.close()
+        raise Unavailable(
+            "cannot-listen", f"expected to listen on {shown(host)} port {port}, found: {problem.strerror or problem}",
+            "choose another port (--port) or address (--host)",
+        ) from None
+    return listener
 
 
 def server_of(settings: Settings) -> uvicorn.Server:

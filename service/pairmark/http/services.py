@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -18,12 +17,13 @@ from pairmark.adapters.sql.database import SqlDatabase
 from pairmark.app.ports import Clock, NewId
 from pairmark.domain.errors import Malformed, shown
 from pairmark.http.settings import Settings
+from pairmark.http.turns import Turns
 from pairmark.rules.base import QualityGate
 
 
 @dataclass(frozen=True, eq=False)
 class Services:
-    """The parts behind the routes. `turns` bounds how many verdicts and ledgers are worked on at once."""
+    """The parts behind the routes."""
 
     settings: Settings
     database: SqlDatabase
@@ -31,7 +31,7 @@ class Services:
     quality: QualityGate
     clock: Clock
     new_id: NewId
-    turns: threading.BoundedSemaphore = field(repr=False)
+    turns: Turns
 
     def policies(self, name: str) -> LoadedPolicy:
         """A policy by name. Never by path: names come from requests."""
@@ -52,7 +52,7 @@ def build_services(settings: Settings) -> Services:
         quality=great_expectations_gate(),
         clock=lambda: datetime.now(UTC),
         new_id=new_id,
-        turns=threading.BoundedSemaphore(settings.parallel_checks),
+        turns=Turns(settings.parallel_checks, settings.waiting_checks),
     )
 
 

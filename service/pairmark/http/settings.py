@@ -30,6 +30,7 @@ class Settings:
         max_page_items: the most that a request may ask for.
         wait_episodes: certifications over more episodes than this are queued (202) instead of answered at once.
         parallel_checks: verdicts, and ledgers, worked on at the same time; each needs memory for its ledgers.
+        waiting_checks: how many more may wait for a turn before the service answers that it is busy (503).
         key_lease_seconds: after this, an Idempotency-Key whose request died may be used again.
         key_days: how long an Idempotency-Key and its answer are kept.
         shutdown_seconds: how long running requests may take to finish when the server is told to stop.
@@ -47,6 +48,7 @@ class Settings:
     max_page_items: int = 1000
     wait_episodes: int = 1_000_000
     parallel_checks: int = 2
+    waiting_checks: int = 16
     key_lease_seconds: int = 120
     key_days: int = 30
     shutdown_seconds: int = 30
@@ -85,7 +87,7 @@ def _read(variable: str, kind: object, text: str) -> object:
         number = int(text)
     except ValueError:
         number = -1
-    lowest = 0 if variable in (f"{PREFIX}PORT", f"{PREFIX}WAIT_EPISODES") else 1
+    lowest = 0 if variable in (f"{PREFIX}PORT", f"{PREFIX}WAIT_EPISODES", f"{PREFIX}WAITING_CHECKS") else 1
     if not lowest <= number <= 2**53 - 1 or (variable == f"{PREFIX}PORT" and number > 65_535):
         raise Malformed(
             "bad-setting", f"expected {variable} to be a whole number of at least {lowest}, found {shown(text)}",

@@ -59,7 +59,7 @@ class Worker:
                 waiting = tables.jobs.waiting()
             if not waiting:
                 return
-            with parts.turns:
+            with parts.turns.taken_patiently():
                 if work_off(parts.database, parts.ledgers, parts.quality, waiting[0], parts.new_id, parts.clock) is None:
                     log.error("certification %s came to nothing", waiting[0].id)
 
