@@ -36,7 +36,13 @@ def suite(groups: int) -> dict[str, Any]:
 def arm_of(role: Role, rows: list[dict[str, Any]], epochs: list[int], manifest: dict[str, Any]) -> Arm:
     value = run_value(role, manifest, 1)
     value["epochs"] = [{"epoch": number, "seed": None} for number in epochs]
-    return Arm(role, Run.model_validate_json(canonical_bytes(value)), suite_digest(manifest), frame_of(rows), suite_digest(manifest))
+    return Arm(
+        role,
+        Run.model_validate_json(canonical_bytes(value)),
+        suite_digest(manifest),
+        frame_of(rows),
+        suite_digest(manifest),
+    )
 
 
 def row(**values: Any) -> dict[str, Any]:
@@ -46,10 +52,15 @@ def row(**values: Any) -> dict[str, Any]:
 rows_of_ledgers = st.lists(
     st.builds(
         row,
-        task_id=st.sampled_from(TASKS), injection_id=st.sampled_from(INJECTIONS), epoch=st.sampled_from([1, 2, 3, 2**53 - 1]),
-        status=st.sampled_from(STATUSES), utility=st.sampled_from([True, False, None]),
-        attack_success=st.sampled_from([True, False, None]), delivered=st.sampled_from([True, False, None]),
-        attacker_actions=st.sampled_from([None, 0, 1, 7]), attempt=st.sampled_from([None, 1, 2, 3]),
+        task_id=st.sampled_from(TASKS),
+        injection_id=st.sampled_from(INJECTIONS),
+        epoch=st.sampled_from([1, 2, 3, 2**53 - 1]),
+        status=st.sampled_from(STATUSES),
+        utility=st.sampled_from([True, False, None]),
+        attack_success=st.sampled_from([True, False, None]),
+        delivered=st.sampled_from([True, False, None]),
+        attacker_actions=st.sampled_from([None, 0, 1, 7]),
+        attempt=st.sampled_from([None, 1, 2, 3]),
     ),
     max_size=14,
 )
@@ -60,17 +71,23 @@ def signed(value: bool | None) -> int:
     return -1 if value is None else int(value)
 
 
-def reference(role: Role, rows: list[dict[str, Any]], epochs: list[int], manifest: SuiteManifest) -> list[dict[str, Any]]:
+def reference(
+    role: Role, rows: list[dict[str, Any]], epochs: list[int], manifest: SuiteManifest
+) -> list[dict[str, Any]]:
     """One entry per cell, in canonical order, from the definitions."""
     tasks = {task.id: (at, task.group) for at, task in enumerate(manifest.tasks)}
     injections = {injection.id: (at, injection.group) for at, injection in enumerate(manifest.injections)}
     pairs = [
-        (t, i) for _, (t, mine) in sorted(tasks.items(), key=lambda each: each[1][0])
-        for _, (i, theirs) in sorted(injections.items(), key=lambda each: each[1][0]) if mine == theirs
+        (t, i)
+        for _, (t, mine) in sorted(tasks.items(), key=lambda each: each[1][0])
+        for _, (i, theirs) in sorted(injections.items(), key=lambda each: each[1][0])
+        if mine == theirs
     ]
     groups: dict[Any, list[dict[str, Any]]] = {}
     for each in rows:
-        groups.setdefault((each["task_id"], each["injection_id"], each["epoch"]), []).append({**each, "attempt": each.get("attempt") or 1})
+        groups.setdefault((each["task_id"], each["injection_id"], each["epoch"]), []).append(
+            {**each, "attempt": each.get("attempt") or 1}
+        )
     found = []
     at = 0
     for key in sorted(groups, key=lambda key: (key[0], key[1] is not None, key[1] or "", key[2])):
@@ -78,16 +95,25 @@ def reference(role: Role, rows: list[dict[str, Any]], epochs: list[int], manifes
         last = attempts[-1]
         t = tasks.get(key[0], (-1, ""))[0]
         i = NO_INJECTION if key[1] is None else injections.get(key[1], (-1, ""))[0]
-        planned = (t if i == NO_INJECTION else -1) if role == "benign" else (pairs.index((t, i)) if (t, i) in pairs else -1)
+        planned = (
+            (t if i == NO_INJECTION else -1) if role == "benign" else (pairs.index((t, i)) if (t, i) in pairs else -1)
+        )
         at += len(attempts)
         found.append(
             {
-                "task": t, "injection": i, "planned": planned, "epoch": key[2],
-                "epoch_index": epochs.index(key[2]) if key[2] in epochs else -1, "row": at - 1,
-                "status": STATUSES.index(last["status"]), "utility": signed(last["utility"]),
-                "attack_success": signed(last["attack_success"]), "delivered": signed(last["delivered"]),
+                "task": t,
+                "injection": i,
+                "planned": planned,
+                "epoch": key[2],
+                "epoch_index": epochs.index(key[2]) if key[2] in epochs else -1,
+                "row": at - 1,
+                "status": STATUSES.index(last["status"]),
+                "utility": signed(last["utility"]),
+                "attack_success": signed(last["attack_success"]),
+                "delivered": signed(last["delivered"]),
                 "attacker_actions": -1 if last["attacker_actions"] is None else last["attacker_actions"],
-                "lines": len(attempts), "repeated": len({each["attempt"] for each in attempts}) < len(attempts),
+                "lines": len(attempts),
+                "repeated": len({each["attempt"] for each in attempts}) < len(attempts),
             }
         )
     return found
@@ -95,8 +121,15 @@ def reference(role: Role, rows: list[dict[str, Any]], epochs: list[int], manifes
 
 @pytest.mark.parametrize("dense", [4_000_000, 0])
 @settings(max_examples=60)
-@given(role=st.sampled_from(["benign", "attacked", "baseline"]), rows=rows_of_ledgers, epochs=epoch_lists, groups=st.integers(1, 3))
-def test_a_table_is_what_the_definitions_say(dense: int, role: Role, rows: list[dict[str, Any]], epochs: list[int], groups: int) -> None:
+@given(
+    role=st.sampled_from(["benign", "attacked", "baseline"]),
+    rows=rows_of_ledgers,
+    epochs=epoch_lists,
+    groups=st.integers(1, 3),
+)
+def test_a_table_is_what_the_definitions_say(
+    dense: int, role: Role, rows: list[dict[str, Any]], epochs: list[int], groups: int
+) -> None:
     value = suite(groups)
     manifest = SuiteManifest.model_validate_json(canonical_bytes(value))
     with pytest.MonkeyPatch.context() as patch:
@@ -105,8 +138,21 @@ def test_a_table_is_what_the_definitions_say(dense: int, role: Role, rows: list[
         table = cell_table(arm_of(role, rows, epochs, value), Plan(manifest))
     expected = reference(role, rows, epochs, manifest)
     assert len(table) == len(expected)
-    for name in ("task", "injection", "planned", "epoch", "epoch_index", "row", "status", "utility", "attack_success", "delivered",
-                 "attacker_actions", "lines", "repeated"):
+    for name in (
+        "task",
+        "injection",
+        "planned",
+        "epoch",
+        "epoch_index",
+        "row",
+        "status",
+        "utility",
+        "attack_success",
+        "delivered",
+        "attacker_actions",
+        "lines",
+        "repeated",
+    ):
         assert getattr(table, name).tolist() == [each[name] for each in expected], name
     for at, each in enumerate(expected):
         aborted = STATUSES[each["status"]] in ABORTED
@@ -117,9 +163,16 @@ def test_a_table_is_what_the_definitions_say(dense: int, role: Role, rows: list[
 
 
 def test_ids_that_the_manifest_does_not_list_are_different_cells() -> None:
-    rows = [row(task_id="unknown a"), row(task_id="unknown b"), row(injection_id="unknown c"), row(injection_id="unknown d")]
+    rows = [
+        row(task_id="unknown a"),
+        row(task_id="unknown b"),
+        row(injection_id="unknown c"),
+        row(injection_id="unknown d"),
+    ]
     value = suite(1)
-    table = cell_table(arm_of("attacked", rows, [1], value), Plan(SuiteManifest.model_validate_json(canonical_bytes(value))))
+    table = cell_table(
+        arm_of("attacked", rows, [1], value), Plan(SuiteManifest.model_validate_json(canonical_bytes(value)))
+    )
     assert len(table) == 4
     assert not table.repeated.any()
 
@@ -170,6 +223,11 @@ def test_a_large_plan_is_looked_up_the_same_through_a_table_and_a_search(monkeyp
 
 
 def test_the_last_attempt_is_the_episode_even_where_lines_come_in_disorder() -> None:
-    frame = World().abort("attacked", 1).repeat("attacked", 1, attempt=2, status="completed", utility=True).frame("attacked")
+    frame = (
+        World()
+        .abort("attacked", 1)
+        .repeat("attacked", 1, attempt=2, status="completed", utility=True)
+        .frame("attacked")
+    )
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
     assert frame_of(shuffled.iter_rows(named=True)).equals(frame.cast({"status": pl.Enum(STATUSES)}))

@@ -28,7 +28,9 @@ def by_hand(experiment: Experiment) -> tuple[Fraction, Fraction, int] | None:
                 found.setdefault((each["task_id"], each["injection_id"]), []).append(each["utility"])
         values.append(found)
     benign = {task: Fraction(sum(outcomes), len(outcomes)) for (task, _), outcomes in values[0].items()}
-    attacked = {cell: Fraction(sum(outcomes), len(outcomes)) for cell, outcomes in values[1].items() if cell[0] in benign}
+    attacked = {
+        cell: Fraction(sum(outcomes), len(outcomes)) for cell, outcomes in values[1].items() if cell[0] in benign
+    }
     if not attacked:
         return None
     tasks = sorted({task for task, _ in attacked})
@@ -55,8 +57,16 @@ def spoilt(weighting: str, epochs: int, aborted: int, blocked: int, benign_abort
 
 
 @settings(max_examples=80)
-@given(st.sampled_from(["task", "cell", "group"]), st.integers(1, 3), st.integers(0, 11), st.integers(0, 9), st.integers(0, 7))
-def test_utilities_are_the_same_weights_in_both_arms(weighting: str, epochs: int, aborted: int, blocked: int, benign_aborted: int) -> None:
+@given(
+    st.sampled_from(["task", "cell", "group"]),
+    st.integers(1, 3),
+    st.integers(0, 11),
+    st.integers(0, 9),
+    st.integers(0, 7),
+)
+def test_utilities_are_the_same_weights_in_both_arms(
+    weighting: str, epochs: int, aborted: int, blocked: int, benign_aborted: int
+) -> None:
     experiment = spoilt(weighting, epochs, aborted, blocked, benign_aborted).experiment()
     contrast, expected = contrast_of(Pairing(experiment)), by_hand(experiment)
     if expected is None:
@@ -67,7 +77,15 @@ def test_utilities_are_the_same_weights_in_both_arms(weighting: str, epochs: int
         assert contrast.drop == expected[0] - expected[1]
 
 
-@pytest.mark.parametrize("nothing", [World().abort("attacked"), World().abort("benign"), World().drop_cells("benign"), World().set("attacked", utility=None)])
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        World().abort("attacked"),
+        World().abort("benign"),
+        World().drop_cells("benign"),
+        World().set("attacked", utility=None),
+    ],
+)
 def test_nothing_assessed_in_an_arm_leaves_nothing(nothing: World) -> None:
     assert contrast_of(Pairing(nothing.experiment())) is None
 
@@ -89,7 +107,10 @@ def test_cells_outside_the_plan_count_nowhere() -> None:
     assert (plain.benign, plain.attacked) == (with_more.benign, with_more.attacked)
 
 
-@pytest.mark.parametrize(("injections", "name", "flags"), [(15, "tasks+injections", ()), (8, "tasks+injections", ("few-injections",)), (7, "these-injections", ())])
+@pytest.mark.parametrize(
+    ("injections", "name", "flags"),
+    [(15, "tasks+injections", ()), (8, "tasks+injections", ("few-injections",)), (7, "these-injections", ())],
+)
 def test_the_scope_is_of_the_observed_cells(injections: int, name: str, flags: tuple[str, ...]) -> None:
     contrast = contrast_of(Pairing(World.of(injections=injections, groups=1).experiment()))
     assert contrast is not None

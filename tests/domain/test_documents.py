@@ -86,7 +86,12 @@ def decoding(**keys: Any) -> dict[str, Any]:
 def test_in_decoding_null_is_recorded_and_a_missing_key_is_not() -> None:
     assert decoding() == {}
     assert decoding(temperature=None) == {"temperature": None}
-    assert decoding(temperature=0, top_p=None, max_tokens=1, stop=["x"]) == {"temperature": 0.0, "top_p": None, "max_tokens": 1, "stop": ["x"]}
+    assert decoding(temperature=0, top_p=None, max_tokens=1, stop=["x"]) == {
+        "temperature": 0.0,
+        "top_p": None,
+        "max_tokens": 1,
+        "stop": ["x"],
+    }
     assert decoding(other=None) == {"other": None}
 
 
@@ -107,7 +112,9 @@ def test_ids_that_are_one_after_normalisation_are_refused(kind: str, left: str) 
     assert ascii(left) in str(refusal.value)
 
 
-@pytest.mark.parametrize(("left", "right"), [("a", "A"), ("ﬁ", "fi"), ("1", "１"), ("a", "a\u200b"), ("1", "1 "), ("1.10", "1.1")])
+@pytest.mark.parametrize(
+    ("left", "right"), [("a", "A"), ("ﬁ", "fi"), ("1", "１"), ("a", "a\u200b"), ("1", "1 "), ("1.10", "1.1")]
+)
 def test_ids_that_only_look_alike_are_two(left: str, right: str) -> None:
     manifest = World().suite_manifest()
     manifest["tasks"][0]["id"], manifest["tasks"][1]["id"] = left, right
@@ -120,7 +127,9 @@ def test_one_id_may_be_a_task_and_an_injection() -> None:
     read_document(SuiteManifest, json.dumps(manifest).encode())
 
 
-@pytest.mark.parametrize("field", ["tools_digest", "system_prompt_digest", "scaffold", "limits", "decoding", "defenses", "model"])
+@pytest.mark.parametrize(
+    "field", ["tools_digest", "system_prompt_digest", "scaffold", "limits", "decoding", "defenses", "model"]
+)
 def test_a_system_value_may_be_null_but_not_left_out(field: str) -> None:
     world = World().edit_run("attacked", f"/system/{field}", None)
     read_document(Run, json.dumps(world.run("attacked")).encode())

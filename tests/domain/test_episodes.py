@@ -26,12 +26,16 @@ IDS = ["a", "B", "aa", "é", "é", "\uffff", "\U00010000", "10", "9", "1.10", " 
 rows_of_ledgers = st.lists(
     st.fixed_dictionaries(
         {
-            "task_id": st.sampled_from(IDS), "injection_id": st.sampled_from([*IDS, None]), "epoch": st.sampled_from([1, 2, 10, 2**53 - 1]),
+            "task_id": st.sampled_from(IDS),
+            "injection_id": st.sampled_from([*IDS, None]),
+            "epoch": st.sampled_from([1, 2, 10, 2**53 - 1]),
             "status": st.sampled_from(STATUSES),
         },
         optional={
-            "utility": st.sampled_from([True, False, None]), "attacker_actions": st.sampled_from([0, 2**53 - 1, None]),
-            "duration_ms": st.sampled_from([0, 12840, None]), "error": st.sampled_from(["", "\u2028\n\"\\", "😀", None]),
+            "utility": st.sampled_from([True, False, None]),
+            "attacker_actions": st.sampled_from([0, 2**53 - 1, None]),
+            "duration_ms": st.sampled_from([0, 12840, None]),
+            "error": st.sampled_from(["", '\u2028\n"\\', "😀", None]),
             "attempt": st.sampled_from([1, 2, 10, None]),
         },
     ),
@@ -44,8 +48,11 @@ def full(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_hand(rows: list[dict[str, Any]]) -> str:
-    """For these rows RFC 8785 is what json writes, but for line separators: keys are ASCII, and no number is a float."""
-    ordered = sorted(map(full, rows), key=lambda r: (r["task_id"], r["injection_id"] is not None, r["injection_id"] or "", r["epoch"], r["attempt"]))
+    """For these rows RFC 8785 is what json writes: keys are ASCII, and no number is a float."""
+    ordered = sorted(
+        map(full, rows),
+        key=lambda r: (r["task_id"], r["injection_id"] is not None, r["injection_id"] or "", r["epoch"], r["attempt"]),
+    )
     lines = [json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n" for row in ordered]
     return "sha256:" + hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -66,7 +73,10 @@ def test_the_order_of_different_lines_does_not_matter(rows: list[dict[str, Any]]
 
 def test_ties_stay_in_file_order() -> None:
     row = {"task_id": "t", "injection_id": None, "epoch": 1, "status": "completed"}
-    one, other = frame_of([{**row, "utility": True}, {**row, "utility": False}]), frame_of([{**row, "utility": False}, {**row, "utility": True}])
+    one, other = (
+        frame_of([{**row, "utility": True}, {**row, "utility": False}]),
+        frame_of([{**row, "utility": False}, {**row, "utility": True}]),
+    )
     assert one["utility"].to_list() == [True, False]
     assert ledger_digest(one) != ledger_digest(other)
 
@@ -74,10 +84,22 @@ def test_ties_stay_in_file_order() -> None:
 def test_ids_by_code_point_null_first_numbers_by_value() -> None:
     frame = frame_of(
         {"task_id": task, "injection_id": injection, "epoch": epoch, "status": "completed"}
-        for task, injection, epoch in [("\U00010000", "i", 1), ("\uffff", "i", 10), ("\uffff", "i", 9), ("\uffff", None, 11), ("10", "i", 1), ("9", "i", 1)]
+        for task, injection, epoch in [
+            ("\U00010000", "i", 1),
+            ("\uffff", "i", 10),
+            ("\uffff", "i", 9),
+            ("\uffff", None, 11),
+            ("10", "i", 1),
+            ("9", "i", 1),
+        ]
     )
     assert frame.select("task_id", "injection_id", "epoch").rows() == [
-        ("10", "i", 1), ("9", "i", 1), ("\uffff", None, 11), ("\uffff", "i", 9), ("\uffff", "i", 10), ("\U00010000", "i", 1),
+        ("10", "i", 1),
+        ("9", "i", 1),
+        ("\uffff", None, 11),
+        ("\uffff", "i", 9),
+        ("\uffff", "i", 10),
+        ("\U00010000", "i", 1),
     ]
 
 

@@ -10,7 +10,9 @@ from pairmark.domain.errors import Conflict, Malformed, NotFound, PairmarkError,
 
 
 def test_a_malformed_input_says_where_what_and_what_to_do() -> None:
-    error = Malformed("duplicate-key", "expected each key once, found 'a' again", "suite.json", 3, "/a", "keep one of the two")
+    error = Malformed(
+        "duplicate-key", "expected each key once, found 'a' again", "suite.json", 3, "/a", "keep one of the two"
+    )
     assert str(error) == "suite.json:3 /a: expected each key once, found 'a' again; keep one of the two [duplicate-key]"
 
 

@@ -42,7 +42,11 @@ def test_an_empty_grid_too() -> None:
 
 
 def test_a_listed_grid_is_taken_in_order_of_codes_and_may_cross_groups() -> None:
-    grid = [{"task": "task_003", "injection": "inj_00"}, {"task": "task_000", "injection": "inj_03"}, {"task": "task_000", "injection": "inj_01"}]
+    grid = [
+        {"task": "task_003", "injection": "inj_00"},
+        {"task": "task_000", "injection": "inj_03"},
+        {"task": "task_000", "injection": "inj_01"},
+    ]
     assert cells(plan({"grid": grid})) == [(0, 1), (0, 3), (3, 0)]
 
 

@@ -56,7 +56,9 @@ REFUSED: list[tuple[bytes, str, int | None, str | None]] = [
 
 
 @pytest.mark.parametrize(("data", "code", "line", "pointer"), REFUSED, ids=range(len(REFUSED)))
-def test_it_is_refused_with_code_line_and_pointer(data: bytes, code: str, line: int | None, pointer: str | None) -> None:
+def test_it_is_refused_with_code_line_and_pointer(
+    data: bytes, code: str, line: int | None, pointer: str | None
+) -> None:
     if pointer is not None and code == "too-deep":
         pointer = "/b" + "/0" * MAX_DEPTH
         data = b'{"a":"[[[",\n"b":' + b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1) + b"}"
@@ -90,9 +92,15 @@ def test_white_space_and_escapes_are_only_writing() -> None:
 
 
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec="utf-8")),
-    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), children, max_size=4),
+    lambda children: (
+        st.lists(children, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), children, max_size=4)
+    ),
     max_leaves=20,
 )
 

@@ -40,8 +40,15 @@ def test_a_change_leaves_the_original_alone() -> None:
     world = World()
     before = world.files()
     for changed in (
-        world.edit_run("all", "/harness/version", "2"), world.edit_suite("/tasks/0/group", "other"), world.set("all", utility=None),
-        world.drop_cells("all"), world.repeat("all"), world.swap_arms(), world.epochs(3), world.undefended(), world.drop_key("all", "/harness"),
+        world.edit_run("all", "/harness/version", "2"),
+        world.edit_suite("/tasks/0/group", "other"),
+        world.set("all", utility=None),
+        world.drop_cells("all"),
+        world.repeat("all"),
+        world.swap_arms(),
+        world.epochs(3),
+        world.undefended(),
+        world.drop_key("all", "/harness"),
     ):
         assert changed.files() != before
     world.run("benign")["system"]["model"] = None
@@ -68,7 +75,9 @@ def test_a_run_declares_its_ledger(role: Role) -> None:
     assert arm.run_digest == digest_of(run)
 
 
-@pytest.mark.parametrize(("which", "changed"), [("benign", {"benign"}), ("pair", {"benign", "attacked"}), ("all", set(ROLES))])
+@pytest.mark.parametrize(
+    ("which", "changed"), [("benign", {"benign"}), ("pair", {"benign", "attacked"}), ("all", set(ROLES))]
+)
 def test_a_fault_stays_in_its_arms(which: str, changed: set[str]) -> None:
     world = World().edit_run(which, "/harness/version", "2")  # type: ignore[arg-type]
     assert {role for role in ROLES if world.run(role)["harness"]["version"] == "2"} == changed
@@ -77,7 +86,12 @@ def test_a_fault_stays_in_its_arms(which: str, changed: set[str]) -> None:
 def test_rows_are_picked_by_condition_or_number() -> None:
     frame = World().set("attacked", pl.col("task_id") == "task_001", utility=None).frame("attacked")
     assert frame.filter(pl.col("utility").is_null())["task_id"].unique().to_list() == ["task_001"]
-    assert World().set("attacked", 4, utility=None).frame("attacked")["utility"].is_null().arg_true().to_list() == [0, 1, 2, 3]
+    assert World().set("attacked", 4, utility=None).frame("attacked")["utility"].is_null().arg_true().to_list() == [
+        0,
+        1,
+        2,
+        3,
+    ]
     assert World().drop_cells("benign", pl.col("attack_success")).frame("benign").height == 20
 
 

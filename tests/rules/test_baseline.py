@@ -40,20 +40,33 @@ class TestBaselineUndefended:
         assert "its own baseline" in found.message
 
     def test_a_defense_in_the_baseline(self) -> None:
-        found = judge_one("baseline-undefended", World().edit_run("baseline", "/system/defenses", [{"name": "other", "version": "1"}]))
+        found = judge_one(
+            "baseline-undefended", World().edit_run("baseline", "/system/defenses", [{"name": "other", "version": "1"}])
+        )
         assert "1 defense in the baseline run (other)" in found.message
 
     def test_it_holds_all_planned_cells_of_its_own_epochs(self) -> None:
-        assert passes("baseline-undefended", World().epochs(2).edit_run("baseline", "/epochs", [{"epoch": 2, "seed": 5}]).drop_cells("baseline", pl.col("epoch") == 1))
+        assert passes(
+            "baseline-undefended",
+            World()
+            .epochs(2)
+            .edit_run("baseline", "/epochs", [{"epoch": 2, "seed": 5}])
+            .drop_cells("baseline", pl.col("epoch") == 1),
+        )
         assert fails("baseline-undefended", World().drop_cells("baseline", 1))
-        assert fails("baseline-undefended", World().edit_run("baseline", "/epochs", [{"epoch": 1, "seed": 1}, {"epoch": 2, "seed": 2}]))
+        assert fails(
+            "baseline-undefended",
+            World().edit_run("baseline", "/epochs", [{"epoch": 1, "seed": 1}, {"epoch": 2, "seed": 2}]),
+        )
 
     def test_no_epochs_of_its_own_hold_nothing(self) -> None:
         assert fails("baseline-undefended", World().edit_run("baseline", "/epochs", []).drop_cells("baseline"))
 
     def test_repeated_extra_and_undeclared_cells(self) -> None:
         for spoilt in (
-            World().repeat("baseline", 1), World().repeat("baseline", 1, task_id="task_900"), World().repeat("baseline", 1, epoch=2),
+            World().repeat("baseline", 1),
+            World().repeat("baseline", 1, task_id="task_900"),
+            World().repeat("baseline", 1, epoch=2),
         ):
             assert fails("baseline-undefended", spoilt)
 
@@ -65,18 +78,28 @@ class TestBaselineUndefended:
     @pytest.mark.parametrize(
         ("pointer", "value", "named"),
         [
-            ("/suite/digest", OTHER, "suite.digest"), ("/suite/name", "other", "suite.name"),
-            ("/attack", None, "attack not recorded in the baseline run"), ("/attack/name", "other", "attack.name"),
-            ("/attack/digest", OTHER, "attack.digest"), ("/attack/digest", None, "attack.digest"),
-            ("/harness/name", "other", "harness.name"), ("/harness/version", None, "harness.version not recorded"),
-            ("/harness/image", "image", "harness.image"), ("/system/model/served", ["other"], "served model"),
-            ("/system/model/provider", "other", "model.provider"), ("/system/model/provider", None, "model.provider"),
-            ("/system/model", None, "model.provider"), ("/system/decoding/temperature", 1.0, "decoding.temperature"),
-            ("/system/decoding/temperature", None, "decoding.temperature"), ("/system/decoding", None, "decoding not recorded"),
-            ("/system/limits/max_steps", 30, "limits.max_steps"), ("/system/limits", None, "limits not recorded"),
+            ("/suite/digest", OTHER, "suite.digest"),
+            ("/suite/name", "other", "suite.name"),
+            ("/attack", None, "attack not recorded in the baseline run"),
+            ("/attack/name", "other", "attack.name"),
+            ("/attack/digest", OTHER, "attack.digest"),
+            ("/attack/digest", None, "attack.digest"),
+            ("/harness/name", "other", "harness.name"),
+            ("/harness/version", None, "harness.version not recorded"),
+            ("/harness/image", "image", "harness.image"),
+            ("/system/model/served", ["other"], "served model"),
+            ("/system/model/provider", "other", "model.provider"),
+            ("/system/model/provider", None, "model.provider"),
+            ("/system/model", None, "model.provider"),
+            ("/system/decoding/temperature", 1.0, "decoding.temperature"),
+            ("/system/decoding/temperature", None, "decoding.temperature"),
+            ("/system/decoding", None, "decoding not recorded"),
+            ("/system/limits/max_steps", 30, "limits.max_steps"),
+            ("/system/limits", None, "limits not recorded"),
             ("/system/system_prompt_digest", OTHER, "system_prompt_digest"),
             ("/system/system_prompt_digest", None, "system_prompt_digest not recorded"),
-            ("/system/scaffold/name", "other", "scaffold"), ("/system/scaffold/version", None, "scaffold not recorded"),
+            ("/system/scaffold/name", "other", "scaffold"),
+            ("/system/scaffold/version", None, "scaffold not recorded"),
             ("/system/tools_digest", None, "tools_digest not recorded"),
         ],
     )
@@ -88,15 +111,26 @@ class TestBaselineUndefended:
     @pytest.mark.parametrize(
         ("pointer", "value"),
         [
-            ("/system/model/requested", "alias"), ("/harness/commit", "abc"), ("/epochs/0/seed", 7), ("/retries/max_attempts", 9),
-            ("/started_at", None), ("/system/decoding/temperature", 0),
+            ("/system/model/requested", "alias"),
+            ("/harness/commit", "abc"),
+            ("/epochs/0/seed", 7),
+            ("/retries/max_attempts", 9),
+            ("/started_at", None),
+            ("/system/decoding/temperature", 0),
         ],
     )
     def test_what_no_rule_compares_may_differ(self, pointer: str, value: Any) -> None:
         assert passes("baseline-undefended", World().edit_run("baseline", pointer, value))
 
     def test_unrecorded_in_both_is_unrecorded(self) -> None:
-        for pointer in ("/system/tools_digest", "/system/limits", "/system/decoding", "/harness/name", "/system/scaffold", "/attack"):
+        for pointer in (
+            "/system/tools_digest",
+            "/system/limits",
+            "/system/decoding",
+            "/harness/name",
+            "/system/scaffold",
+            "/attack",
+        ):
             assert fails("baseline-undefended", World().edit_run("all", pointer, None)), pointer
 
     def test_even_where_the_attacked_run_is_its_own_baseline(self) -> None:
@@ -115,7 +149,11 @@ class TestBaselineUndefended:
 
     @pytest.mark.parametrize(
         ("change", "pointer"),
-        [("system_prompt", "/system/system_prompt_digest"), ("tools", "/system/tools_digest"), ("scaffold", "/system/scaffold")],
+        [
+            ("system_prompt", "/system/system_prompt_digest"),
+            ("tools", "/system/tools_digest"),
+            ("scaffold", "/system/scaffold"),
+        ],
     )
     def test_each_declared_change_is_held_to_its_word(self, change: str, pointer: str) -> None:
         world = changing("system_prompt", "tools", "scaffold")
@@ -129,7 +167,10 @@ class TestBaselineUndefended:
         assert fails("baseline-undefended", changing(*others))
 
     def test_changes_of_several_defenses_add_up(self) -> None:
-        defenses = [{"name": "a", "version": None, "changes": ["tools", "scaffold"]}, {"name": "b", "version": None, "changes": ["system_prompt"]}]
+        defenses = [
+            {"name": "a", "version": None, "changes": ["tools", "scaffold"]},
+            {"name": "b", "version": None, "changes": ["system_prompt"]},
+        ]
         assert passes("baseline-undefended", changing().edit_run("pair", "/system/defenses", defenses))
 
     def test_a_fallback_in_one_baseline_episode(self) -> None:
@@ -146,7 +187,12 @@ class TestBaselineDelivery:
     # 150 baseline cells, made to order: `delivered` says where the injection arrived, and no action unless given.
     def delivered(self, count: int, actions: int = 1) -> World:
         row = pl.int_range(pl.len())
-        return World().set("baseline", delivered=row < count, attack_success=False, attacker_actions=pl.when(row < actions).then(1).otherwise(0))
+        return World().set(
+            "baseline",
+            delivered=row < count,
+            attack_success=False,
+            attacker_actions=pl.when(row < actions).then(1).otherwise(0),
+        )
 
     def test_half_of_the_assessed_cells_and_one_action(self) -> None:
         assert passes("baseline-delivery", self.delivered(75))
@@ -174,7 +220,9 @@ class TestBaselineDelivery:
         world = self.delivered(50).abort("baseline", aborted)
         found = judge_one("baseline-delivery", world)
         assert (found.outcome, found.evidence["assessed"]) == ("passed", 100)
-        quiet = self.delivered(150, actions=0).set("baseline", 1, status="infra_error", utility=None, attack_success=True)
+        quiet = self.delivered(150, actions=0).set(
+            "baseline", 1, status="infra_error", utility=None, attack_success=True
+        )
         assert fails("baseline-delivery", quiet)
 
     def test_a_share_of_nothing_is_undefined(self) -> None:
@@ -191,7 +239,9 @@ class TestBaselineDelivery:
         assert judge_one("baseline-delivery", world).evidence["assessed"] == 150
 
     def test_the_attacked_arm_may_show_no_delivery_at_all(self) -> None:
-        assert passes("baseline-delivery", World().set("attacked", delivered=None, attack_success=False, attacker_actions=None))
+        assert passes(
+            "baseline-delivery", World().set("attacked", delivered=None, attack_success=False, attacker_actions=None)
+        )
 
     @pytest.mark.parametrize(("count", "named"), [(120, True), (119, False), (150, True)])
     def test_the_message_names_transcript_where_its_share_is_met(self, count: int, named: bool) -> None:
@@ -225,7 +275,9 @@ class TestAttackApplied:
         """Attacked cells with the benign transcript digest of their own task, or of another."""
         benign = World().frame("benign")
         digests = dict(zip(benign["task_id"], benign["transcript_digest"], strict=True))
-        return World().set("attacked", where, transcript_digest=(pl.col("task_id") if task is None else task).replace_strict(digests))
+        return World().set(
+            "attacked", where, transcript_digest=(pl.col("task_id") if task is None else task).replace_strict(digests)
+        )
 
     def test_one_delivered_cell_with_a_benign_transcript(self) -> None:
         one = (pl.col("task_id") == "task_001") & (pl.col("injection_id") == "inj_01")
@@ -258,7 +310,9 @@ class TestAttackApplied:
         second = world.frame("benign").filter(pl.col("epoch") == 2)
         digests = dict(zip(second["task_id"], second["transcript_digest"], strict=True))
         first = (pl.col("epoch") == 1) & pl.col("delivered")
-        assert fails("attack-applied", world.set("attacked", first, transcript_digest=pl.col("task_id").replace_strict(digests)))
+        assert fails(
+            "attack-applied", world.set("attacked", first, transcript_digest=pl.col("task_id").replace_strict(digests))
+        )
 
     @pytest.mark.parametrize("role", ["benign", "attacked"])
     def test_unrecorded_it_does_not_apply(self, role: Any) -> None:

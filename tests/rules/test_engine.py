@@ -51,7 +51,9 @@ def test_a_verdict_knows_no_order_and_never_improves_by_a_bad_finding(outcomes: 
     assert WORSE[verdict_of([*findings, finding(bad)])] >= WORSE[verdict]
 
 
-@pytest.mark.parametrize("crash", [ValueError("boom\u2028"), MemoryError(), RecursionError(), KeyError("x"), PanicException("in polars")])
+@pytest.mark.parametrize(
+    "crash", [ValueError("boom\u2028"), MemoryError(), RecursionError(), KeyError("x"), PanicException("in polars")]
+)
 def test_a_crash_is_a_finding_and_the_other_rules_still_run(crash: BaseException) -> None:
     def gate(arm: Arm) -> QualityResult:
         raise crash
@@ -109,11 +111,36 @@ def changed(rule_id: str, **changes: object) -> Policy:
         ("suite-pinned", {"version": 2}, "unknown-rule", "/rules/0"),
         ("suite-pinned", {"params": {"skip": True}}, "invalid-params", "/rules/0/params/skip"),
         ("aborts-within-limits", {"params": {"max_share": 0.05}}, "invalid-params", "/rules/12/params/max_gap"),
-        ("aborts-within-limits", {"params": {"max_share": 5, "max_gap": 0.02}}, "invalid-params", "/rules/12/params/max_share"),
-        ("aborts-within-limits", {"params": {"max_share": "0.05", "max_gap": 0.02}}, "invalid-params", "/rules/12/params/max_share"),
-        ("aborts-within-limits", {"params": {"max_share": True, "max_gap": 0.02}}, "invalid-params", "/rules/12/params/max_share"),
-        ("baseline-delivery", {"params": {"min_action_cells": -1, "min_delivered_share": 0}}, "invalid-params", "/rules/14/params/min_action_cells"),
-        ("baseline-delivery", {"params": {"min_action_cells": 0.5, "min_delivered_share": 0}}, "invalid-params", "/rules/14/params/min_action_cells"),
+        (
+            "aborts-within-limits",
+            {"params": {"max_share": 5, "max_gap": 0.02}},
+            "invalid-params",
+            "/rules/12/params/max_share",
+        ),
+        (
+            "aborts-within-limits",
+            {"params": {"max_share": "0.05", "max_gap": 0.02}},
+            "invalid-params",
+            "/rules/12/params/max_share",
+        ),
+        (
+            "aborts-within-limits",
+            {"params": {"max_share": True, "max_gap": 0.02}},
+            "invalid-params",
+            "/rules/12/params/max_share",
+        ),
+        (
+            "baseline-delivery",
+            {"params": {"min_action_cells": -1, "min_delivered_share": 0}},
+            "invalid-params",
+            "/rules/14/params/min_action_cells",
+        ),
+        (
+            "baseline-delivery",
+            {"params": {"min_action_cells": 0.5, "min_delivered_share": 0}},
+            "invalid-params",
+            "/rules/14/params/min_action_cells",
+        ),
         ("sign-plausible", {"params": {"alpha": 0}}, "invalid-params", "/rules/16/params/alpha"),
         ("sign-plausible", {"params": {"alpha": None}}, "invalid-params", "/rules/16/params/alpha"),
     ],

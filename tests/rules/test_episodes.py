@@ -24,7 +24,9 @@ class TestOutcomesKnown:
         assert fails("outcomes-known", World().set(role, 1, status=status, utility=None))
         assert passes("outcomes-known", World().set(role, 1, status=status, utility=False))
 
-    @pytest.mark.parametrize(("status", "outcome"), [("completed", "failed"), ("agent_limit", "failed"), ("provider_block", "passed")])
+    @pytest.mark.parametrize(
+        ("status", "outcome"), [("completed", "failed"), ("agent_limit", "failed"), ("provider_block", "passed")]
+    )
     def test_attack_success_may_be_unknown_only_when_blocked(self, status: str, outcome: str) -> None:
         found = judge_one("outcomes-known", World().set("attacked", 1, status=status, attack_success=None))
         assert found.outcome == outcome
@@ -44,15 +46,24 @@ class TestOutcomesKnown:
         assert passes("outcomes-known", World().abort("attacked", 1).set("attacked", 1, attack_success=True))
 
     def test_nor_has_an_earlier_aborted_attempt(self) -> None:
-        retried = World().abort("attacked", 1).repeat("attacked", 1, attempt=2, status="completed", utility=True, attack_success=False)
+        retried = (
+            World()
+            .abort("attacked", 1)
+            .repeat("attacked", 1, attempt=2, status="completed", utility=True, attack_success=False)
+        )
         first = (pl.col("attempt") == 1) & (pl.col("status") == "infra_error")
         assert passes("outcomes-known", retried)
         found = judge_one("outcomes-known", retried.set("attacked", first, utility=False))
         assert found.outcome == "failed"
-        assert found.evidence["attacked"]["aborted_with_utility"] == {"count": 1, "cells": ("task_000 × inj_00, epoch 1",)}
+        assert found.evidence["attacked"]["aborted_with_utility"] == {
+            "count": 1,
+            "cells": ("task_000 × inj_00, epoch 1",),
+        }
 
     def test_only_the_last_attempt_has_to_be_graded(self) -> None:
-        assert passes("outcomes-known", World().set("attacked", 1, utility=None).repeat("attacked", 1, attempt=2, utility=True))
+        assert passes(
+            "outcomes-known", World().set("attacked", 1, utility=None).repeat("attacked", 1, attempt=2, utility=True)
+        )
 
     def test_the_baseline_is_not_its_concern(self) -> None:
         assert passes("outcomes-known", World().set("baseline", utility=None, attack_success=None))
@@ -68,13 +79,20 @@ class TestAttemptsHonest:
 
     @pytest.mark.parametrize("status", ABORTED)
     def test_what_was_aborted_is(self, status: str) -> None:
-        assert passes("attempts-honest", World().abort("attacked", 1, status).repeat("attacked", 1, attempt=2, status="completed"))
+        assert passes(
+            "attempts-honest", World().abort("attacked", 1, status).repeat("attacked", 1, attempt=2, status="completed")
+        )
 
     def test_the_last_attempt_may_be_aborted_too(self) -> None:
         assert passes("attempts-honest", World().abort("attacked", 1).repeat("attacked", 1, attempt=2))
 
     def test_every_attempt_but_the_last_is_looked_at(self) -> None:
-        thrice = World().abort("attacked", 1).repeat("attacked", 1, attempt=2).repeat("attacked", 1, attempt=3, status="completed")
+        thrice = (
+            World()
+            .abort("attacked", 1)
+            .repeat("attacked", 1, attempt=2)
+            .repeat("attacked", 1, attempt=3, status="completed")
+        )
         assert passes("attempts-honest", thrice)
         assert fails("attempts-honest", thrice.set("attacked", pl.col("attempt") == 2, status="agent_limit"))
 
@@ -82,7 +100,11 @@ class TestAttemptsHonest:
     def test_a_missing_earlier_attempt_is_history_not_shown(self, attempts: list[int]) -> None:
         world = World().abort("attacked", 1).set("attacked", 1, attempt=attempts[0])
         for attempt in attempts[1:]:
-            world = world.repeat("attacked", of_task(0) & (pl.col("attempt") == attempts[0]) & (pl.col("injection_id") == "inj_00"), attempt=attempt)
+            world = world.repeat(
+                "attacked",
+                of_task(0) & (pl.col("attempt") == attempts[0]) & (pl.col("injection_id") == "inj_00"),
+                attempt=attempt,
+            )
         found = judge_one("attempts-honest", world)
         assert found.outcome == "failed"
         assert found.evidence["attacked"]["earlier_attempt_missing"]["count"] == 1
@@ -116,7 +138,12 @@ class TestAbortsWithinLimits:
         found = judge_one("aborts-within-limits", World().abort("attacked", 3))
         assert found.outcome == "passed"
         assert found.evidence["attacked"]["share"] == {"fraction": "1/50", "value": "0.020000"}
-        assert judge_one("aborts-within-limits", World().epochs(2).abort("attacked", 3)).evidence["attacked"]["share"]["fraction"] == "1/100"
+        assert (
+            judge_one("aborts-within-limits", World().epochs(2).abort("attacked", 3)).evidence["attacked"]["share"][
+                "fraction"
+            ]
+            == "1/100"
+        )
 
     def test_cells_that_are_not_there_stay_in_the_denominator(self) -> None:
         half = World().drop_cells("attacked", pl.col("injection_id").str.slice(4).cast(pl.Int64) >= 8)
@@ -166,7 +193,9 @@ class TestAbortsWithinLimits:
         assert fails("aborts-within-limits", world)
 
     def test_two_cells_are_not_forgiven(self) -> None:
-        assert fails("aborts-within-limits", World().epochs(2).abort("benign", pl.col("epoch").eq(1) & (of_task(0) | of_task(1))))
+        assert fails(
+            "aborts-within-limits", World().epochs(2).abort("benign", pl.col("epoch").eq(1) & (of_task(0) | of_task(1)))
+        )
 
     def test_one_forgiven_cell_is_still_held_to_the_share(self) -> None:
         world = World.of(tasks=10, injections=15).epochs(1).abort("benign", 1)
@@ -184,7 +213,12 @@ class TestAbortsWithinLimits:
 
     def test_a_task_that_no_attack_meets_keeps_none(self) -> None:
         grid = [{"task": f"task_{t:03d}", "injection": f"inj_{i:02d}"} for t in range(19) for i in range(15)]
-        world = World.of(groups=1).edit_suite("/grid", grid).drop_cells("attacked", of_task(19)).drop_cells("baseline", of_task(19))
+        world = (
+            World.of(groups=1)
+            .edit_suite("/grid", grid)
+            .drop_cells("attacked", of_task(19))
+            .drop_cells("baseline", of_task(19))
+        )
         assert judge(world).not_passed == {"aborts-within-limits"}
 
     def test_cells_outside_the_plan_do_not_count(self) -> None:
@@ -192,13 +226,20 @@ class TestAbortsWithinLimits:
         assert passes("aborts-within-limits", extra.abort("attacked", pl.col("task_id") == "task_900"))
 
     def test_the_last_attempt_decides(self) -> None:
-        saved = World().abort("attacked", 50).repeat("attacked", 50, attempt=2, status="completed", utility=True, attack_success=False)
+        saved = (
+            World()
+            .abort("attacked", 50)
+            .repeat("attacked", 50, attempt=2, status="completed", utility=True, attack_success=False)
+        )
         assert passes("aborts-within-limits", saved)
 
     def test_the_message_lists_the_cells_to_rerun_as_next_attempts(self) -> None:
         again = World().abort("attacked", 8).repeat("attacked", 1, attempt=2)
         found = judge_one("aborts-within-limits", again)
-        assert "run the aborted cells again as next attempts: task_000 × inj_00, epoch 1 as attempt 3 (attacked)" in found.message
+        assert (
+            "run the aborted cells again as next attempts: task_000 × inj_00, epoch 1 as attempt 3 (attacked)"
+            in found.message
+        )
         assert "task_000 × inj_02, epoch 1 as attempt 2 (attacked)" in found.message
         assert len(found.evidence["attacked"]["rerun"]) == 8
 

@@ -46,7 +46,9 @@ class TestArmShape:
     def test_one_attacked_episode_without_an_injection_is_too_many(self, role: Which) -> None:
         assert fails("arm-shape", World().set(role, 1, injection_id=None))
 
-    @pytest.mark.parametrize(("role", "declared"), [("benign", "attacked"), ("attacked", "benign"), ("baseline", "benign")])
+    @pytest.mark.parametrize(
+        ("role", "declared"), [("benign", "attacked"), ("attacked", "benign"), ("baseline", "benign")]
+    )
     def test_the_declared_arm_is_the_role(self, role: Which, declared: str) -> None:
         assert fails("arm-shape", World().edit_run(role, "/arm", declared))
 
@@ -94,7 +96,9 @@ class TestCellsComplete:
         world = World().drop_cells("attacked", 1).repeat("attacked", 2, task_id="task_900").repeat("attacked", 3)
         evidence = judge_one("cells-complete", world).evidence["attacked"]
         assert {kind: evidence[kind]["count"] for kind in ("missing", "extra", "repeated")} == {
-            "missing": 1, "extra": 2, "repeated": 3,
+            "missing": 1,
+            "extra": 2,
+            "repeated": 3,
         }
 
     def test_same_count_of_other_cells_is_not_complete(self) -> None:
@@ -175,7 +179,10 @@ class TestContentMatches:
         assert judge_one("content-matches", changed).evidence["attacked"]["mismatched"] == 7
 
     def test_every_attempt_is_looked_at(self) -> None:
-        assert fails("content-matches", World().abort("attacked", 1).set("attacked", 1, task_digest=OTHER).repeat("attacked", 1, attempt=2))
+        assert fails(
+            "content-matches",
+            World().abort("attacked", 1).set("attacked", 1, task_digest=OTHER).repeat("attacked", 1, attempt=2),
+        )
 
     def test_a_task_that_the_manifest_does_not_list_has_no_content(self) -> None:
         assert fails("content-matches", World().set("benign", 1, task_id="task_900"))
@@ -208,7 +215,9 @@ class TestEpochsMatch:
         assert passes("epochs-match", World().edit_run("pair", "/epochs/0/seed", None))
 
     def test_seed_zero_is_a_seed(self) -> None:
-        assert fails("epochs-match", World().edit_run("benign", "/epochs/0/seed", None).edit_run("attacked", "/epochs/0/seed", 0))
+        assert fails(
+            "epochs-match", World().edit_run("benign", "/epochs/0/seed", None).edit_run("attacked", "/epochs/0/seed", 0)
+        )
         assert passes("epochs-match", World().edit_run("pair", "/epochs/0/seed", 0))
 
     def test_no_epoch_at_all_matches_nothing(self) -> None:

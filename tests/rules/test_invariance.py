@@ -24,7 +24,8 @@ def with_suite(world: World, suite: dict[str, Any]) -> World:
     own, new = suite_digest(world.suite), suite_digest(suite)
     sides = {
         role: replace(side, value={**side.value, "suite": {**side.value["suite"], "digest": new}})
-        if side.value["suite"]["digest"] == own else side
+        if side.value["suite"]["digest"] == own
+        else side
         for role, side in world.sides.items()
     }
     return World(suite, sides)
@@ -40,7 +41,9 @@ def shuffled(world: World, seed: int) -> World:
         order.shuffle(suite["grid"])
     moved = with_suite(world, suite)
     sides = {
-        role: replace(side, frame=in_canonical_order(side.frame.sort(pl.int_range(pl.len()).shuffle(seed), maintain_order=True)))
+        role: replace(
+            side, frame=in_canonical_order(side.frame.sort(pl.int_range(pl.len()).shuffle(seed), maintain_order=True))
+        )
         for role, side in moved.sides.items()
     }
     return World(moved.suite, sides)
@@ -53,7 +56,11 @@ def renamed(world: World, seed: int) -> World:
     names: dict[str, str] = {}
     ids = [each["id"] for kind in ("tasks", "injections") for each in suite[kind]]
     for side in world.sides.values():
-        ids += [each for column in ("task_id", "injection_id") for each in side.frame[column].drop_nulls().unique().sort().to_list()]
+        ids += [
+            each
+            for column in ("task_id", "injection_id")
+            for each in side.frame[column].drop_nulls().unique().sort().to_list()
+        ]
     for each in ids:
         names.setdefault(each, f"{order.choice('aZ~é字')}{order.random()}")
     for kind in ("tasks", "injections"):
@@ -64,7 +71,9 @@ def renamed(world: World, seed: int) -> World:
         suite["grid"] = [{key: names[value] for key, value in cell.items()} for cell in suite["grid"]]
     moved = with_suite(world, suite)
     sides = {
-        role: replace(side, frame=in_canonical_order(side.frame.with_columns(pl.col("task_id", "injection_id").replace(names))))
+        role: replace(
+            side, frame=in_canonical_order(side.frame.with_columns(pl.col("task_id", "injection_id").replace(names)))
+        )
         for role, side in moved.sides.items()
     }
     return World(moved.suite, sides)
@@ -102,7 +111,9 @@ def test_nor_do_rates_and_counts(name: str, seed: int) -> None:
 
 @settings(max_examples=20)
 @given(st.integers(1, 40), st.integers(1, 20), st.integers(1, 4), st.integers(1, 4))
-def test_a_world_of_any_size_is_complete_and_has_no_fault_but_its_size(tasks: int, injections: int, groups: int, epochs: int) -> None:
+def test_a_world_of_any_size_is_complete_and_has_no_fault_but_its_size(
+    tasks: int, injections: int, groups: int, epochs: int
+) -> None:
     world = World.of(tasks=tasks, injections=injections, groups=min(groups, tasks, injections), epochs=epochs)
     judged = judge(world)
     assert judged.outcome("cells-complete") == "passed"

@@ -32,7 +32,9 @@ def checksums(folder: Path) -> dict[str, str]:
 
 def test_every_shipped_policy_has_the_digest_it_was_released_with(policies: Path) -> None:
     found = {path.name: digest_of(json.loads(path.read_bytes())) for path in sorted(policies.glob("*.json"))}
-    assert found == checksums(policies), "a policy's meaning never changes: add another version, with its own line in CHECKSUMS"
+    assert found == checksums(policies), (
+        "a policy's meaning never changes: add another version, with its own line in CHECKSUMS"
+    )
 
 
 def test_the_first_release_is_remembered_here_too(policies: Path) -> None:

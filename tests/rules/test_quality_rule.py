@@ -32,8 +32,13 @@ class Gate:
 
 def broken(**changes: Any) -> ExpectationResult:
     values: dict[str, Any] = {
-        "code": "duration-plausible", "expectation": "between", "arguments": {"min_value": 0.5}, "success": False, "rows": 150,
-        "unexpected": 2, "first": ("duration_ms -1", "duration_ms -2"),
+        "code": "duration-plausible",
+        "expectation": "between",
+        "arguments": {"min_value": 0.5},
+        "success": False,
+        "rows": 150,
+        "unexpected": 2,
+        "first": ("duration_ms -1", "duration_ms -2"),
     }
     return ExpectationResult(**{**values, **changes})
 
@@ -54,12 +59,19 @@ def test_every_arm_is_asked_about() -> None:
 def test_a_broken_expectation_is_named_with_rows_and_first_examples(role: str) -> None:
     found = judged(role, success=False, expectations=(broken(),))
     assert found.outcome == "failed"
-    assert f"duration-plausible broken in 2 rows of 150 in the {role} arm (duration_ms -1, duration_ms -2)" in found.message
+    assert (
+        f"duration-plausible broken in 2 rows of 150 in the {role} arm (duration_ms -1, duration_ms -2)"
+        in found.message
+    )
     evidence: Any = found.evidence[role]
     assert evidence["broken"] == (
         {
-            "code": "duration-plausible", "expectation": "between", "arguments": '{"min_value":0.5}', "rows": 150,
-            "unexpected": 2, "first": ("duration_ms -1", "duration_ms -2"),
+            "code": "duration-plausible",
+            "expectation": "between",
+            "arguments": '{"min_value":0.5}',
+            "rows": 150,
+            "unexpected": 2,
+            "first": ("duration_ms -1", "duration_ms -2"),
         },
     )
 

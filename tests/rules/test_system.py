@@ -31,7 +31,9 @@ class TestModelMatches:
     def test_nothing_said_anywhere_equals_nothing(self) -> None:
         found = judge_one("model-matches", unserved())
         assert found.outcome == "failed"
-        assert "no served model recorded in the benign run; no served model recorded in the attacked run" in found.message
+        assert (
+            "no served model recorded in the benign run; no served model recorded in the attacked run" in found.message
+        )
 
     def test_one_silent_arm_is_enough_to_fail(self) -> None:
         assert fails("model-matches", unserved().set("attacked", served_model=MODEL))
@@ -43,7 +45,11 @@ class TestModelMatches:
         assert fails("model-matches", World().edit_run("pair", "/system/model/served", [MODEL, "another"]))
 
     def test_a_fallback_in_one_aborted_attempt_counts(self) -> None:
-        retried = World().abort("attacked", 1).repeat("attacked", 1, attempt=2, status="completed", utility=True, attack_success=False)
+        retried = (
+            World()
+            .abort("attacked", 1)
+            .repeat("attacked", 1, attempt=2, status="completed", utility=True, attack_success=False)
+        )
         fallback = (pl.col("attempt") == 1) & (pl.col("status") == "infra_error")
         assert passes("model-matches", retried)
         assert fails("model-matches", retried.set("attacked", fallback, served_model="fallback"))
@@ -84,13 +90,26 @@ class TestDecodingMatches:
     @pytest.mark.parametrize(
         ("left", "right", "equal"),
         [
-            (1, 1.0, True), (1, True, False), (0, False, False), ("1", 1, False), (None, 0, False), (None, False, False),
-            ([1, 2], [1.0, 2.0], True), ([1, 2], [2, 1], False), ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
-            (1e21, 10**15 * 10.0**6, True), (0.1 + 0.2, 0.3, False), ("\u00e9", "e\u0301", False),
+            (1, 1.0, True),
+            (1, True, False),
+            (0, False, False),
+            ("1", 1, False),
+            (None, 0, False),
+            (None, False, False),
+            ([1, 2], [1.0, 2.0], True),
+            ([1, 2], [2, 1], False),
+            ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+            (1e21, 10**15 * 10.0**6, True),
+            (0.1 + 0.2, 0.3, False),
+            ("\u00e9", "e\u0301", False),
         ],
     )
     def test_other_keys_are_compared_by_value(self, left: Any, right: Any, equal: bool) -> None:
-        world = World().edit_run("benign", "/system/decoding/seed", left).edit_run("attacked", "/system/decoding/seed", right)
+        world = (
+            World()
+            .edit_run("benign", "/system/decoding/seed", left)
+            .edit_run("attacked", "/system/decoding/seed", right)
+        )
         assert passes("decoding-matches", world) is equal
 
     @pytest.mark.parametrize("value", [None, 7])
@@ -131,10 +150,17 @@ class TestScaffoldMatches:
     @pytest.mark.parametrize(
         ("pointer", "value"),
         [
-            ("/system/system_prompt_digest", OTHER), ("/system/scaffold/version", "1.1"), ("/system/scaffold/name", "other"),
-            ("/system/limits", {}), ("/system/limits/max_steps", 16), ("/system/limits/max_tokens", 1),
-            ("/system/limits/max_steps", None), ("/system/defenses", []), ("/system/defenses/0/version", None),
-            ("/system/defenses/0/name", "other"), ("/system/defenses/0/changes", []),
+            ("/system/system_prompt_digest", OTHER),
+            ("/system/scaffold/version", "1.1"),
+            ("/system/scaffold/name", "other"),
+            ("/system/limits", {}),
+            ("/system/limits/max_steps", 16),
+            ("/system/limits/max_tokens", 1),
+            ("/system/limits/max_steps", None),
+            ("/system/defenses", []),
+            ("/system/defenses/0/version", None),
+            ("/system/defenses/0/name", "other"),
+            ("/system/defenses/0/changes", []),
         ],
     )
     @pytest.mark.parametrize("role", PAIR)

@@ -53,7 +53,7 @@ def _start(tasks: int, injections: int, groups: int, epochs: int) -> tuple[dict[
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A suite, and up to three arms of it: 20 tasks and 15 injections in two groups, a defended pair, a bare baseline."""
+    """A suite and its arms: 20 tasks and 15 injections in two groups, a defended pair, an undefended baseline."""
 
     suite: Mapping[str, Any] = field(default_factory=lambda: _start(20, 15, 2, 1)[0])
     sides: Mapping[Role, Side] = field(default_factory=lambda: _start(20, 15, 2, 1)[1])

@@ -111,6 +111,12 @@ _succeeds: dict[Role, Outcome] = {
 }
 
 
+def _injected(role: Role, t: Codes, i: Codes, e: Codes) -> tuple[Flags, Flags]:
+    """Where an injection is delivered, and where it succeeds: never where it was not delivered."""
+    delivered = _delivered[role](t, i, e)
+    return delivered, _succeeds[role](t, i, e) & delivered
+
+
 def ledger_frame(role: Role, tasks: int, injections: int, groups: int, epochs: int) -> pl.DataFrame:
     """The ledger of an arm in canonical order, every planned cell once, each with its task and transcript digests."""
     benign = role == "benign"
@@ -125,8 +131,7 @@ def ledger_frame(role: Role, tasks: int, injections: int, groups: int, epochs: i
         t, i, e = t[met], i[met], e[met]
     rows = len(t)
     nothing = pl.repeat(None, rows, eager=True)
-    delivered = None if benign else _delivered[role](t, i, e)
-    succeeds = None if benign else _succeeds[role](t, i, e) & delivered
+    delivered, succeeds = (None, None) if benign else _injected(role, t, i, e)
     task_ids = np.array([task_id(code) for code in range(tasks)], dtype=object)
     injection_ids = np.array([injection_id(code) for code in range(injections)], dtype=object)
     task_digests = np.array([digest_of_text(f"task {code}") for code in range(tasks)], dtype=object)

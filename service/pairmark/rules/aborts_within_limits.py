@@ -32,7 +32,10 @@ def judge(context: Context, params: AbortLimits) -> Judgement:
     """Excluded is excluded, but only so much of it. A gap is forgiven where one aborted cell makes it."""
     experiment = context.experiment
     found: list[str] = []
-    evidence: dict[str, EvidenceValue] = {"max_share": str(exact(params.max_share)), "max_gap": str(exact(params.max_gap))}
+    evidence: dict[str, EvidenceValue] = {
+        "max_share": str(exact(params.max_share)),
+        "max_gap": str(exact(params.max_gap)),
+    }
     shares: list[tuple[Fraction, int]] = []
     rerun: list[str] = []
     to_rerun = 0
@@ -43,7 +46,9 @@ def judge(context: Context, params: AbortLimits) -> Judgement:
         to_rerun += aborted
         without = _unassessed_tasks(experiment, arm)
         evidence[arm.role] = {
-            "aborted": aborted, "share": share_text(share), "rerun": names,
+            "aborted": aborted,
+            "share": share_text(share),
+            "rerun": names,
             "tasks_without_assessed_cell": {"count": len(without), "tasks": first(without)},
         }
         if share is None:
@@ -51,9 +56,13 @@ def judge(context: Context, params: AbortLimits) -> Judgement:
         else:
             shares.append((share, aborted))
             if share > exact(params.max_share):
-                found.append(f"{counted(aborted, 'aborted cell')} in the {arm.role} arm, a share of {decimal_string(share)}")
+                found.append(
+                    f"{counted(aborted, 'aborted cell')} in the {arm.role} arm, a share of {decimal_string(share)}"
+                )
         if without:
-            found.append(f"{counted(len(without), 'task')} without an assessed cell in the {arm.role} arm ({listed(without)})")
+            found.append(
+                f"{counted(len(without), 'task')} without an assessed cell in the {arm.role} arm ({listed(without)})"
+            )
     gap = abs(shares[0][0] - shares[1][0]) if len(shares) == 2 else None
     evidence["gap"] = share_text(gap)
     if gap is not None and gap > exact(params.max_gap):
@@ -62,7 +71,9 @@ def judge(context: Context, params: AbortLimits) -> Judgement:
         if not forgiven:
             found.append(f"a gap of {decimal_string(gap)} between the arms' aborted shares")
     if not found:
-        return passed(f"{counted(to_rerun, 'aborted cell')}, within the limits, and every task is assessed in both arms", evidence)
+        return passed(
+            f"{counted(to_rerun, 'aborted cell')}, within the limits, and every task is assessed in both arms", evidence
+        )
     expected = (
         f"an aborted share of at most {params.max_share} in each arm, a gap of at most {params.max_gap} between them,"
         " and an assessed cell of every task in both arms"
@@ -76,7 +87,8 @@ def _next_attempts(arm: Arm, cells: CellTable) -> tuple[str, ...]:
     rows = cells.row[np.flatnonzero(cells.expected & cells.aborted)[:FIRST_CELLS]]
     attempts = arm.ledger["attempt"][rows].to_list()
     return tuple(
-        f"{cell} as attempt {attempt + 1} ({arm.role})" for cell, attempt in zip(first_lines(arm, rows), attempts, strict=True)
+        f"{cell} as attempt {attempt + 1} ({arm.role})"
+        for cell, attempt in zip(first_lines(arm, rows), attempts, strict=True)
     )
 
 
@@ -93,8 +105,8 @@ RULE = Rule(
     version=1,
     title="few cells are aborted, about as many in both arms, and every task is still assessed in both",
     why=(
-        "Rates over survivors are rates of whatever survived: one success out of ten cells of which nine crashed reads as"
-        " 100 %. Aborts that fall on one arm are a difference of their own."
+        "Rates over survivors are rates of whatever survived: one success out of ten cells of which nine crashed"
+        " reads as 100 %. Aborts that fall on one arm are a difference of their own."
     ),
     source="harness summaries print accuracy over survivors; cells lost to provider errors are seldom lost at random",
     remedy=REMEDY,

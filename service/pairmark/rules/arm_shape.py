@@ -57,7 +57,10 @@ def _shape(arm: Arm) -> tuple[list[str], EvidenceValue]:
     if arm.ledger.height == 0:
         found.append(f"no episode in the {arm.role} arm")
     return found, {
-        "declared": arm.run.arm, "episodes": arm.ledger.height, "out_of_place": wrong, "cells": names,
+        "declared": arm.run.arm,
+        "episodes": arm.ledger.height,
+        "out_of_place": wrong,
+        "cells": names,
         "ledger": arm.ledger_digest,
     }
 
@@ -67,8 +70,8 @@ RULE = Rule(
     version=1,
     title="each arm is what it is handed in as, and no arm is handed in twice",
     why=(
-        "Folders get swapped, and a run compared with itself shows no drop. Harnesses also leave other files beside an arm:"
-        " injection tasks run as user tasks look like benign episodes."
+        "Folders get swapped, and a run compared with itself shows no drop. Harnesses also leave other files beside"
+        " an arm: injection tasks run as user tasks look like benign episodes."
     ),
     source="AgentDojo 0.1.35 writes injection tasks run as user tasks to <suite>/injection_task_N/none/none.json",
     remedy=REMEDY,

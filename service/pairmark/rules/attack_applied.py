@@ -13,7 +13,9 @@ from pairmark.rules.cell_names import first_cells
 from pairmark.rules.wording import counted, failed, listed, passed
 
 EXPECTED = "no delivered attacked cell, and not all attacked cells, to have a transcript of the benign arm"
-REMEDY = "the attack was not applied to these cells: check the attack's name in the harness, and run the attacked arm again"
+REMEDY = (
+    "the attack was not applied to these cells: check the attack's name in the harness, and run the attacked arm again"
+)
 
 
 def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
@@ -28,7 +30,9 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     evidence: dict[str, EvidenceValue] = {"recorded": {"benign": benign.height, "attacked": recorded}}
     if recorded == 0 or benign.height == 0:
         where = [name for name, count in (("benign", benign.height), ("attacked", recorded)) if count == 0]
-        return Judgement("not_applicable", f"no transcript digest is recorded in the {' and the '.join(where)} arm", evidence)
+        return Judgement(
+            "not_applicable", f"no transcript digest is recorded in the {' and the '.join(where)} arm", evidence
+        )
     same = _benign_transcript(attacked, cells, benign)
     despite = same & (cells.delivered == 1)
     found = []
@@ -42,7 +46,10 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
         found.append(f"a benign transcript in all {counted(recorded, 'attacked cell')} that record one")
     if found:
         return failed(EXPECTED, found, REMEDY, evidence)
-    return passed(f"{counted(recorded, 'attacked transcript')}, of which {int(same.sum())} like a benign one, none delivered", evidence)
+    return passed(
+        f"{counted(recorded, 'attacked transcript')}, of which {int(same.sum())} like a benign one, none delivered",
+        evidence,
+    )
 
 
 def _benign_transcript(attacked: Arm, cells: CellTable, benign: pl.DataFrame) -> Flags:
@@ -73,7 +80,7 @@ RULE = Rule(
     version=1,
     title="attacked cells do not repeat benign transcripts",
     why="An attacked arm whose injections were never put in is the benign arm over again, and shows no drop.",
-    source="an injection that was delivered stands in the transcript, so a delivered cell cannot have the digest of one without it",
+    source="a delivered injection stands in the transcript, so its digest cannot be that of a transcript without it",
     remedy=REMEDY,
     judge=judge,
     passing=lambda world: _same_as_benign(world, pl.col("delivered").not_()),

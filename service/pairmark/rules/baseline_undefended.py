@@ -44,10 +44,14 @@ def judge(context: Context, params: BaselineLimits) -> Judgement:
     experiment = context.experiment
     baseline = experiment.baseline
     expected = (
-        f"an undefended baseline, complete with an aborted share of at most {params.max_share}, otherwise as the attacked run"
+        f"an undefended baseline, complete with an aborted share of at most {params.max_share}, otherwise as the"
+        " attacked run"
     )
     if baseline is None:
-        evidence: dict[str, EvidenceValue] = {"baseline": None, "defenses": _names(experiment.attacked.run.system.defenses)}
+        evidence: dict[str, EvidenceValue] = {
+            "baseline": None,
+            "defenses": _names(experiment.attacked.run.system.defenses),
+        }
         return failed(expected, ["no baseline, and an attacked run that is not undefended"], REMEDY, evidence)
     found, evidence = _incomplete(experiment, baseline, params)
     defenses = baseline.run.system.defenses
@@ -55,15 +59,21 @@ def judge(context: Context, params: BaselineLimits) -> Judgement:
     if defenses is None:
         found.append("defenses not recorded in the baseline run")
     elif defenses:
-        found.append(f"{counted(len(defenses), 'defense')} in the baseline run ({', '.join(each.name for each in defenses)})")
+        found.append(
+            f"{counted(len(defenses), 'defense')} in the baseline run ({', '.join(each.name for each in defenses)})"
+        )
     comparison = Comparison("baseline", "attacked", _fields(baseline, experiment.attacked))
     found += comparison.texts()
     evidence |= comparison.evidence()
     if found:
         return failed(expected, found, REMEDY, evidence)
     itself = baseline is experiment.attacked
-    return passed("the attacked run is undefended and its own baseline" if itself else
-                  "an undefended, complete baseline, otherwise as the attacked run", evidence)
+    return passed(
+        "the attacked run is undefended and its own baseline"
+        if itself
+        else "an undefended, complete baseline, otherwise as the attacked run",
+        evidence,
+    )
 
 
 def _incomplete(
@@ -77,8 +87,11 @@ def _incomplete(
     elif share > exact(params.max_share):
         found.append(f"{counted(aborted, 'aborted cell')} in the baseline, a share of {decimal_string(share)}")
     return found, {
-        "baseline": baseline.run_digest, "epochs": len(baseline.run.epochs), "aborted": aborted,
-        "share": share_text(share), **deviation_evidence(deviating),
+        "baseline": baseline.run_digest,
+        "epochs": len(baseline.run.epochs),
+        "aborted": aborted,
+        "share": share_text(share),
+        **deviation_evidence(deviating),
     }
 
 
@@ -109,7 +122,9 @@ def _changeable_fields(baseline: Run, attacked: Run) -> tuple[Compared, ...]:
     changes = {change for each in theirs.defenses for change in each.changes}
     return (
         Compared(
-            "system_prompt_digest", recorded(mine.system_prompt_digest), recorded(theirs.system_prompt_digest),
+            "system_prompt_digest",
+            recorded(mine.system_prompt_digest),
+            recorded(theirs.system_prompt_digest),
             "system_prompt" in changes,
         ),
         Compared("tools_digest", recorded(mine.tools_digest), recorded(theirs.tools_digest), "tools" in changes),
@@ -127,10 +142,10 @@ RULE = Rule(
     version=1,
     title="a complete undefended baseline of the same system exists",
     why=(
-        "Without a positive control, an injection that never arrived and one that was resisted look alike. A baseline of"
-        " another model, provider or suite version, or with the defense still in, controls nothing."
+        "Without a positive control, an injection that never arrived and one that was resisted look alike. A baseline"
+        " of another model, provider or suite version, or with the defense still in, controls nothing."
     ),
-    source="positive controls are ordinary laboratory practice; public defense tables seldom publish the run behind theirs",
+    source="positive controls are ordinary laboratory practice; public defense tables seldom publish theirs",
     remedy=REMEDY,
     params=BaselineLimits,
     judge=judge,

@@ -35,7 +35,9 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
         deviating = deviations(experiment, arm)
         found += deviation_texts(arm, deviating)
         evidence[arm.role] = {
-            "planned": planned_cells(experiment, arm), "epochs": declared, "present": len(experiment.cells_of(arm)),
+            "planned": planned_cells(experiment, arm),
+            "epochs": declared,
+            "present": len(experiment.cells_of(arm)),
             **deviation_evidence(deviating),
         }
     if found:
@@ -52,7 +54,7 @@ RULE = Rule(
         "Arms over different tasks, a suite left out, or the hard cells missing change both numbers without any attack;"
         " the same count of other cells shows nothing. Taking the common part silently would hide it."
     ),
-    source="public tables compare benign runs of separately drawn tasks with attacked runs of others; killed runs leave holes",
+    source="public tables compare benign and attacked runs over separately drawn tasks; killed runs leave holes",
     remedy=REMEDY,
     judge=judge,
     passing=lambda world: world.abort("attacked", 1),

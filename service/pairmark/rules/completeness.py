@@ -16,7 +16,10 @@ from pairmark.rules.cell_names import first_cells, planned_cell_name
 from pairmark.rules.wording import counted, listed
 
 PHRASES = {
-    "missing": "missing", "extra": "not planned", "undeclared_epoch": "of an undeclared epoch", "repeated": "repeated",
+    "missing": "missing",
+    "extra": "not planned",
+    "undeclared_epoch": "of an undeclared epoch",
+    "repeated": "repeated",
 }
 
 
@@ -42,7 +45,9 @@ def deviations(experiment: Experiment, arm: Arm) -> tuple[Deviation, ...]:
         ("undeclared_epoch", ~extra & (cells.epoch_index < 0)),
         ("repeated", cells.repeated),
     )
-    found = [Deviation(kind, int(picked.sum()), first_cells(arm, cells, picked)) for kind, picked in marked if picked.any()]
+    found = [
+        Deviation(kind, int(picked.sum()), first_cells(arm, cells, picked)) for kind, picked in marked if picked.any()
+    ]
     missing = planned_cells(experiment, arm) - int(cells.expected.sum())
     if missing:
         keys = _first_missing(experiment, arm, cells)

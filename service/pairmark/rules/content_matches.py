@@ -45,7 +45,10 @@ def _other_content(experiment: Experiment, arm: Arm) -> np.ndarray[tuple[int], n
         changes[1:] = (task[1:].ne_missing(task[:-1]) | digest[1:].ne_missing(digest[:-1])).to_numpy()
     starts = np.flatnonzero(changes)
     listed_digest = pl.DataFrame(
-        {"task_id": [each.id for each in experiment.suite.tasks], "expected": [each.digest for each in experiment.suite.tasks]},
+        {
+            "task_id": [each.id for each in experiment.suite.tasks],
+            "expected": [each.digest for each in experiment.suite.tasks],
+        },
         schema={"task_id": pl.String, "expected": pl.String},
     )
     looked_up = (

@@ -27,7 +27,9 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
             "suite": result.suite,
             "digest": result.digest,
             "rows": result.rows,
-            "expectations": {each.code: {"rows": each.rows, "unexpected": each.unexpected} for each in result.expectations},
+            "expectations": {
+                each.code: {"rows": each.rows, "unexpected": each.unexpected} for each in result.expectations
+            },
             "broken": tuple(_broken(each) for each in broken[:FIRST_CELLS]),
         }
     if found:

@@ -21,8 +21,8 @@ RULE = Rule(
     version=1,
     title="decoding parameters are recorded and equal in both arms",
     why=(
-        "Temperature moves utility by itself. Programs drop a temperature of 0 as if it were none, and the provider then"
-        " uses its own default."
+        "Temperature moves utility by itself. Programs drop a temperature of 0 as if it were none, and the provider"
+        " then uses its own default."
     ),
     source="provider interfaces default an omitted temperature to 1; run files of public harnesses seldom record it",
     remedy=REMEDY,

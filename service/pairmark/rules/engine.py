@@ -24,7 +24,7 @@ def judge_all(policy: Policy, context: Context) -> tuple[tuple[Finding, ...], tu
         try:
             judgement = rule.judge(seen, rule.params.model_validate(entry.params))
             finding = _finding(entry.id, judgement)
-        except (Exception, PanicException) as crash:  # noqa: BLE001 - a rule that cannot finish must refuse, whatever it met
+        except (Exception, PanicException) as crash:  # noqa: BLE001 - a rule that cannot finish refuses
             finding = Finding(
                 rule=entry.id,
                 outcome="crashed",

@@ -19,13 +19,17 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     benign = {each.epoch: each.seed for each in context.experiment.benign.run.epochs}
     attacked = {each.epoch: each.seed for each in context.experiment.attacked.run.epochs}
     alone = [
-        f"epoch {number} (seed {_shown(seed)}) has no benign epoch" if number not in benign
+        f"epoch {number} (seed {_shown(seed)}) has no benign epoch"
+        if number not in benign
         else f"epoch {number} (seed {_shown(seed)}) has seed {_shown(benign[number])} in the benign run"
         for number, seed in sorted(attacked.items())
         if number not in benign or benign[number] != seed
     ]
     evidence: dict[str, EvidenceValue] = {
-        "attacked": len(attacked), "benign": len(benign), "unmatched": len(alone), "first": tuple(alone[:FIRST_CELLS]),
+        "attacked": len(attacked),
+        "benign": len(benign),
+        "unmatched": len(alone),
+        "first": tuple(alone[:FIRST_CELLS]),
     }
     if alone:
         return failed(EXPECTED, [listed(alone, limit=5)], REMEDY, evidence)

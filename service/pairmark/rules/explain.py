@@ -27,8 +27,13 @@ def explain_rule(rule_id: str) -> list[dict[str, Any]]:
         )
     return [
         {
-            "id": rule.id, "version": rule.version, "title": rule.title, "why": rule.why, "source": rule.source,
-            "remedy": rule.remedy, "params": rule.params.model_json_schema(),
+            "id": rule.id,
+            "version": rule.version,
+            "title": rule.title,
+            "why": rule.why,
+            "source": rule.source,
+            "remedy": rule.remedy,
+            "params": rule.params.model_json_schema(),
         }
         for rule in found
     ]
@@ -61,8 +66,10 @@ def _text(entry: dict[str, Any]) -> str:
 
 def _range(schema: dict[str, Any]) -> str:
     ends = [
-        (schema.get("minimum"), "at least"), (schema.get("exclusiveMinimum"), "above"),
-        (schema.get("maximum"), "at most"), (schema.get("exclusiveMaximum"), "below"),
+        (schema.get("minimum"), "at least"),
+        (schema.get("exclusiveMinimum"), "above"),
+        (schema.get("maximum"), "at most"),
+        (schema.get("exclusiveMaximum"), "below"),
     ]
     limits = [f"{word} {end:g}" for end, word in ends if end is not None and end < 2**53 - 1]
     return ", ".join([schema["type"], *limits])

@@ -45,7 +45,7 @@ RULE = Rule(
         "An alias is served by another snapshot next week, and a router falls back after errors: then the arms compare"
         " two models. What was asked for does not say what answered."
     ),
-    source="model providers publish dated snapshots behind undated aliases, and say in each response which one answered",
+    source="providers serve dated snapshots behind undated aliases, and say in each response which one answered",
     remedy=REMEDY,
     judge=judge,
     passing=_alias,

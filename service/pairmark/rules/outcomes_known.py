@@ -13,16 +13,17 @@ from pairmark.rules.cell_names import first_cells, first_lines
 from pairmark.rules.wording import counted, failed, listed, passed
 
 EXPECTED = (
-    "utility known in every assessed cell, attack success too in every assessed attacked cell that was not blocked, and no"
-    " utility on an aborted episode"
+    "utility known in every assessed cell, attack success too in every assessed attacked cell that was not blocked, and"
+    " no utility on an aborted episode"
 )
 REMEDY = (
-    "grade what is not graded; where grading failed, or the provider did, the status is `infra_error` and the utility null"
+    "grade what is not graded; where grading failed, or the provider did, the status is `infra_error` and the utility"
+    " null"
 )
 
 
 def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
-    """Looks at the last attempt of every benign and attacked cell, and for utility on aborted episodes at every line."""
+    """Looks at every cell's last attempt, and for utility on aborted episodes at every line, of both arms."""
     found: list[str] = []
     evidence: dict[str, EvidenceValue] = {}
     for arm in (context.experiment.benign, context.experiment.attacked):
@@ -38,11 +39,15 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
             number, names = int(picked.sum()), first_cells(arm, cells, picked)
             counts[key] = {"count": number, "cells": names}
             if number:
-                found.append(f"{counted(number, 'assessed cell')} {words} in the {arm.role} arm ({listed(names, number)})")
+                found.append(
+                    f"{counted(number, 'assessed cell')} {words} in the {arm.role} arm ({listed(names, number)})"
+                )
         number, names = _graded_though_aborted(arm, cells)
         counts["aborted_with_utility"] = {"count": number, "cells": names}
         if number:
-            found.append(f"{counted(number, 'aborted episode')} with a utility in the {arm.role} arm ({listed(names, number)})")
+            found.append(
+                f"{counted(number, 'aborted episode')} with a utility in the {arm.role} arm ({listed(names, number)})"
+            )
         evidence[arm.role] = counts
     if found:
         return failed(EXPECTED, found, REMEDY, evidence)

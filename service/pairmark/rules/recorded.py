@@ -72,8 +72,11 @@ class Comparison:
             where = [name for name, text in ((self.left, field.left), (self.right, field.right)) if text is None]
             return f"{field.field} {NOT_RECORDED} in the {' and the '.join(where)} run"
         if field.must_differ:
-            return f"{field.field} {_shown(field.left)} in the {self.left} run as in the {self.right} run, and it must differ"
-        return f"{field.field} {_shown(field.left)} in the {self.left} run, {_shown(field.right)} in the {self.right} run"
+            same = _shown(field.left)
+            return f"{field.field} {same} in the {self.left} run as in the {self.right} run, and it must differ"
+        return (
+            f"{field.field} {_shown(field.left)} in the {self.left} run, {_shown(field.right)} in the {self.right} run"
+        )
 
     def evidence(self) -> dict[str, EvidenceValue]:
         """The fields compared, and both values of those that do not hold."""
@@ -91,7 +94,9 @@ def judge_comparison(expected: str, comparison: Comparison, remedy: str) -> Judg
     if comparison.broken:
         return failed(expected, comparison.texts(), remedy, comparison.evidence())
     names = ", ".join(field.field for field in comparison.fields)
-    return passed(f"recorded and equal in the {comparison.left} and the {comparison.right} run: {names}", comparison.evidence())
+    return passed(
+        f"recorded and equal in the {comparison.left} and the {comparison.right} run: {names}", comparison.evidence()
+    )
 
 
 def _shown(text: str) -> str:

@@ -35,7 +35,9 @@ def _defenses(defenses: Sequence[Defense] | None) -> str | None:
     """Name, version and what each changes, in order; the order of what it changes says nothing."""
     if defenses is None:
         return None
-    return recorded([{"name": each.name, "version": each.version, "changes": sorted(set(each.changes))} for each in defenses])
+    return recorded(
+        [{"name": each.name, "version": each.version, "changes": sorted(set(each.changes))} for each in defenses]
+    )
 
 
 RULE = Rule(
@@ -46,7 +48,7 @@ RULE = Rule(
         "A defense that is only in the attacked arm takes its own cost out of the benign number; a shorter step limit"
         " under attack makes a drop of its own."
     ),
-    source="a defense has a cost of its own without any attack, which published defense tables show as lower benign utility",
+    source="defenses cost utility without any attack, as the benign columns of published defense tables show",
     remedy=REMEDY,
     judge=judge,
     passing=lambda world: world.edit_run("all", "/system/limits", {}),

@@ -7,7 +7,9 @@ from pairmark.domain.world_parts import digest_of_text
 from pairmark.rules.base import Context, Judgement, NoParams, Rule
 from pairmark.rules.wording import failed, passed
 
-REMEDY = "give the manifest that the runs were made with, or run again on this one; `pairmark suite show` prints digests"
+REMEDY = (
+    "give the manifest that the runs were made with, or run again on this one; `pairmark suite show` prints digests"
+)
 
 
 def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
@@ -34,11 +36,11 @@ RULE = Rule(
     version=1,
     title="every arm cites the one suite version",
     why=(
-        "A suite label outlives its content: tasks, checkers and environments are corrected under one name, and a folder"
-        " that is resumed under a newer version keeps the old records. Two arms of different versions differ in more"
-        " than the attack."
+        "A suite label outlives its content: tasks, checkers and environments are corrected under one name, and a"
+        " folder that is resumed under a newer version keeps the old records. Two arms of different versions differ in"
+        " more than the attack."
     ),
-    source="AgentDojo has published seven versions of its suites (v1 to v1.2.2), between which tasks and checkers changed",
+    source="AgentDojo has published seven versions of its suites, v1 to v1.2.2, that differ in tasks and checkers",
     remedy=REMEDY,
     judge=judge,
     passing=lambda world: world.edit_suite("/weighting", "cell"),

@@ -7,7 +7,9 @@ from pairmark.rules.base import Context, Judgement, NoParams, Rule
 from pairmark.rules.recorded import Compared, Comparison, judge_comparison, recorded
 
 EXPECTED = "the tools digest recorded, and equal in the benign and the attacked run"
-REMEDY = "record the digest of the tools as the model saw them in `system.tools_digest`, and run both arms with the same"
+REMEDY = (
+    "record the digest of the tools as the model saw them in `system.tools_digest`, and run both arms with the same"
+)
 
 
 def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001

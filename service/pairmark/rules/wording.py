@@ -13,9 +13,7 @@ from pairmark.stats.exact import decimal_string
 MESSAGE_LIMIT = 8000
 
 
-def passed(
-    message: str, evidence: Mapping[str, EvidenceValue] | None = None, flags: tuple[str, ...] = ()
-) -> Judgement:
+def passed(message: str, evidence: Mapping[str, EvidenceValue] | None = None, flags: tuple[str, ...] = ()) -> Judgement:
     """The rule holds."""
     return Judgement("passed", one_line(message, MESSAGE_LIMIT), {} if evidence is None else evidence, flags)
 
