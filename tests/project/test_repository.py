@@ -7,8 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+import typer.main
+from typer.core import TyperGroup
 
 import pairmark
+from pairmark.cli import exit_codes
+from pairmark.cli.main import app as pairmark_app
 from tests.project.sources import REPOSITORY, tracked_files, tracked_texts
 
 # In parts, so that this file does not name what it looks for.
@@ -69,6 +73,29 @@ def test_every_target_is_documented_and_phony() -> None:
 def test_the_readme_opens_with_its_two_commands() -> None:
     commands = re.findall(r"^ {4}(make \S+)", (REPOSITORY / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert commands[:2] == ["make demo", "make test"]
+
+
+def test_pairmark_commands_in_the_readme_exist_with_their_options() -> None:
+    app = typer.main.get_command(pairmark_app)
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^ {4}pairmark (.+)$", text, flags=re.MULTILINE) + re.findall(r"`pairmark ([^`]+)`", text)
+    assert len(lines) > 10
+    for line in lines:
+        words = line.split()
+        command = app
+        while words and isinstance(command, TyperGroup) and words[0] in command.commands:
+            command = command.commands[words.pop(0)]
+        known = {name for parameter in command.params for name in parameter.opts}
+        assert command is not app, line
+        assert {word for word in words if word.startswith("-")} <= known, line
+
+
+def test_the_readme_lists_the_exit_codes_of_the_command() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    listed = {int(code) for row in re.findall(r"^\| ([0-9, ]+) \|", text, flags=re.MULTILINE) for code in row.split(",")}
+    signals = {exit_codes.INTERRUPTED, exit_codes.BROKEN_PIPE}
+    assert {value for value in vars(exit_codes).values() if isinstance(value, int)} - signals <= listed
+    assert set(range(7)) <= listed
 
 
 def test_ci_runs_the_readmes_test_command_and_the_static_checks() -> None:
