@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from pairmark.domain.canonical import canonical_bytes
-from pairmark.domain.documents.report import Finding
 from pairmark.domain.world import World
 from pairmark.rules.base import FIRST_CELLS, NoParams, Rule
 from pairmark.rules.registry import installed_rules
-from tests.rules.judging import judge, policy
+from tests.rules.judging import Judged, judge, policy
 
 RULES = list(installed_rules().values())
 KINDS = ("passing", "failing")
@@ -26,6 +26,11 @@ def example(rule: Rule, kind: str) -> World:
     return (rule.passing if kind == "passing" else rule.failing)(World())
 
 
+@cache
+def judged_example(rule: Rule, kind: str) -> Judged:
+    return judge(example(rule, kind))
+
+
 def test_a_plain_world_is_certified_without_flags() -> None:
     judged = judge(World())
     assert judged.verdict == "certified"
@@ -35,14 +40,14 @@ def test_a_plain_world_is_certified_without_flags() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=named)
 def test_its_passing_example_passes(rule: Rule) -> None:
-    judged = judge(example(rule, "passing"))
+    judged = judged_example(rule, "passing")
     assert judged.outcome(rule.id) == "passed", judged.message(rule.id)
     assert judged.verdict == "certified", judged.not_passed
 
 
 @pytest.mark.parametrize("rule", RULES, ids=named)
 def test_its_failing_example_does_not_pass(rule: Rule) -> None:
-    judged = judge(example(rule, "failing"))
+    judged = judged_example(rule, "failing")
     assert judged.outcome(rule.id) in ("failed", "held")
     assert judged.verdict != "certified"
 
@@ -50,12 +55,12 @@ def test_its_failing_example_does_not_pass(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_crashes_in_its_examples(rule: Rule, kind: str) -> None:
-    assert not [rule for rule, finding in judge(example(rule, kind)).findings.items() if finding.outcome == "crashed"]
+    assert not [rule for rule, finding in judged_example(rule, kind).findings.items() if finding.outcome == "crashed"]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=named)
 def test_a_finding_that_does_not_pass_says_expected_found_and_what_to_do(rule: Rule) -> None:
-    message = judge(example(rule, "failing")).message(rule.id)
+    message = judged_example(rule, "failing").message(rule.id)
     expected, found = message.index("expected "), message.index("; found ")
     assert expected < found
     assert rule.remedy.split(";")[0].split("(")[0].strip()[:20] in message[found:]
@@ -115,7 +120,7 @@ def values(value: object) -> Iterator[object]:
 @pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("kind", KINDS)
 def test_evidence_is_json_without_floats_and_lists_at_most_the_first_cells(rule: Rule, kind: str) -> None:
-    for finding in judge(example(rule, kind)).findings.values():
+    for finding in judged_example(rule, kind).findings.values():
         canonical_bytes(finding.model_dump(mode="json"))
         for value in values(finding.evidence):
             assert not isinstance(value, float)
@@ -125,7 +130,4 @@ def test_evidence_is_json_without_floats_and_lists_at_most_the_first_cells(rule:
 @pytest.mark.parametrize("rule", RULES, ids=named)
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_finds_the_same_again(rule: Rule, kind: str) -> None:
-    def found() -> list[Finding]:
-        return list(judge(example(rule, kind)).findings.values())
-
-    assert found() == found()
+    assert judge(example(rule, kind)) == judged_example(rule, kind)

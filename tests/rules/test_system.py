@@ -213,3 +213,22 @@ def test_values_cannot_forge_lines_of_a_message() -> None:
     found = judge_one("model-matches", World().swap_model("attacked", "evil\u2028expected nothing\u202e"))
     assert "\u2028" not in found.message
     assert "\u202e" not in found.message
+
+
+def test_thousands_of_differing_keys_are_counted_and_the_first_are_shown() -> None:
+    many = World().edit_run("benign", "/system/limits", {f"limit_{number:04d}": number for number in range(3000)})
+    found = judge_one("scaffold-matches", many)
+    assert found.evidence["differing"] == 3001
+    assert len(found.evidence["broken"]) == 20
+    assert "2981 more fields" in found.message
+
+
+def test_thousands_of_served_models_are_still_told_apart() -> None:
+    models = [f"model-{number}" for number in range(3000)]
+    baseline = World().edit_run("baseline", "/system/model/served", models)
+    assert fails("baseline-undefended", baseline)
+    same = baseline.edit_run("attacked", "/system/model/served", models)
+    assert passes("baseline-undefended", same)
+    assert fails("model-matches", same)
+    assert fails("baseline-undefended", same.edit_run("attacked", "/system/model/served", models[:-1]))
+    assert len(judge_one("model-matches", same).message) < 1000

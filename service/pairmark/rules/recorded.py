@@ -7,17 +7,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.canonical import canonical_bytes, digest_of
 from pairmark.domain.documents.report import EvidenceValue
 from pairmark.domain.documents.run import REQUIRED_DECODING_KEYS, Attack, Decoding, Harness, Run, Scaffold
 from pairmark.domain.evidence import Arm
 from pairmark.rules.base import Judgement
-from pairmark.rules.wording import failed, passed
+from pairmark.rules.wording import counted, failed, listed, passed
 
 NOT_RECORDED = "not recorded"
 RECORDED = "recorded"
 NOT_SET = "not set"
 SHOWN_CHARACTERS = 120
+FIRST_FIELDS = 20
 
 
 def recorded(value: Any) -> str | None:
@@ -64,8 +65,9 @@ class Comparison:
         return tuple(field for field in self.fields if not field.holds)
 
     def texts(self) -> list[str]:
-        """One phrase per field that does not hold, for a message."""
-        return [self._text(field) for field in self.broken]
+        """One phrase for each of the first fields that do not hold, and how many more there are."""
+        more = len(self.broken) - FIRST_FIELDS
+        return [*map(self._text, self.broken[:FIRST_FIELDS]), *([f"{counted(more, 'more field')}"] if more > 0 else [])]
 
     def _text(self, field: Compared) -> str:
         if field.left is None or field.right is None:
@@ -79,12 +81,13 @@ class Comparison:
         )
 
     def evidence(self) -> dict[str, EvidenceValue]:
-        """The fields compared, and both values of those that do not hold."""
+        """How many fields were compared, how many do not hold, and both values of the first of these."""
         return {
-            "compared": tuple(field.field for field in self.fields),
+            "compared": len(self.fields),
+            "differing": len(self.broken),
             "broken": {
                 field.field: {self.left: _shown_or_not(field.left), self.right: _shown_or_not(field.right)}
-                for field in self.broken
+                for field in self.broken[:FIRST_FIELDS]
             },
         }
 
@@ -93,10 +96,9 @@ def judge_comparison(expected: str, comparison: Comparison, remedy: str) -> Judg
     """Passed where every field holds, failed otherwise."""
     if comparison.broken:
         return failed(expected, comparison.texts(), remedy, comparison.evidence())
-    names = ", ".join(field.field for field in comparison.fields)
-    return passed(
-        f"recorded and equal in the {comparison.left} and the {comparison.right} run: {names}", comparison.evidence()
-    )
+    names = listed([field.field for field in comparison.fields], limit=FIRST_FIELDS)
+    message = f"recorded and equal in the {comparison.left} and the {comparison.right} run: {names}"
+    return passed(message, comparison.evidence())
 
 
 def _shown(text: str) -> str:
@@ -120,7 +122,7 @@ def decoding_fields(left: Decoding | None, right: Decoding | None) -> tuple[Comp
     keys = (*REQUIRED_DECODING_KEYS, *sorted((there.keys() | here.keys()) - set(REQUIRED_DECODING_KEYS)))
     return tuple(
         Compared(
-            f"decoding.{key}",
+            f"decoding.{_shown(key)}",
             recorded_or_none_used(there[key]) if key in there else None,
             recorded_or_none_used(here[key]) if key in here else None,
         )
@@ -143,7 +145,7 @@ def limits_fields(left: Run, right: Run) -> tuple[Compared, ...]:
         _whole("limits", there, here),
         *(
             Compared(
-                f"limits.{key}",
+                f"limits.{_shown(key)}",
                 recorded_or_none_used(there[key]) if key in there else NOT_SET,
                 recorded_or_none_used(here[key]) if key in here else NOT_SET,
             )
@@ -181,4 +183,12 @@ def served_models(arm: Arm) -> tuple[str, ...]:
 def served_field(left: Arm, right: Arm) -> Compared:
     """The snapshots that answered, none at all being not recorded."""
     here, there = (served_models(arm) for arm in (left, right))
-    return Compared("served model", _text(here) if here else None, _text(there) if there else None)
+    return Compared("served model", _models(here), _models(there))
+
+
+def _models(models: tuple[str, ...]) -> str | None:
+    if not models:
+        return None
+    if len(models) <= FIRST_FIELDS:
+        return _text(models)
+    return f"{len(models)} models ({digest_of(models)}), {_text(models[:3])} among them"
