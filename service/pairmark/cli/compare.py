@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -38,7 +38,9 @@ def compare(
     ],
     reweight: Annotated[
         Reweight | None,
-        typer.Option("--reweight", help="Where the suites differ: on the cells in common, or with groups weighed alike."),
+        typer.Option(
+            "--reweight", help="Where the suites differ: on the cells in common, or with groups weighed alike."
+        ),
     ] = None,
     policy: Annotated[
         str, typer.Option("--policy", metavar="NAME/VERSION|FILE", help="For folders: what must hold for `certified`.")
@@ -94,13 +96,15 @@ def _found(
             return client.compare(left, others, reweight=reweight).model
     if len(folders) <= len(others):
         raise Malformed(
-            "usage", "expected certificate ids or folders, found both", remedy="submit the pairs first, or give folders only"
+            "usage",
+            "expected certificate ids or folders, found both",
+            remedy="submit the pairs first, or give folders only",
         )
     from pairmark.app.comparison.compare import compare as compare_pairs
     from pairmark.app.comparison.compare import compare_several
 
     first, *rest = (_pair_in(folder, policy) for folder in folders)
-    kind = "common" if reweight == "common" else None
+    kind: Literal["common"] | None = "common" if reweight == "common" else None
     return compare_pairs(first, rest[0], kind) if len(rest) == 1 else compare_several(first, rest, kind)
 
 

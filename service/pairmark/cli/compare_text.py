@@ -22,7 +22,11 @@ def comparison_lines(comparison: Mapping[str, Any]) -> Iterator[str]:
         yield from _side(name, comparison[side])
     yield from _mix(comparison["mix"], comparison["left"]["suite"], comparison["right"]["suite"])
     for difference in comparison["differs"]:
-        yield from wrapped(f"{difference['field']}: {_text(difference['left'])} → {_text(difference['right'])}", "    ", "  differs in ")
+        yield from wrapped(
+            f"{difference['field']}: {_text(difference['left'])} → {_text(difference['right'])}",
+            "    ",
+            "  differs in ",
+        )
     yield from _changes(comparison["changes"])
     yield from _flips(comparison["flips"])
     yield from _conditioned(comparison["conditioned"])
@@ -62,7 +66,9 @@ def decomposition_lines(decomposition: Mapping[str, Any]) -> Iterator[str]:
     for rate in RATES:
         found = decomposition[rate]
         if "total" in found:
-            rows.append((rate.replace("_", " "), *(_signed(found[part]["fraction"]) for part in ("total", "within", "mix"))))
+            rows.append(
+                (rate.replace("_", " "), *(_signed(found[part]["fraction"]) for part in ("total", "within", "mix")))
+            )
     yield "change of the headline numbers: within the cells, and by another mix of cells"
     yield from (f"  {line}" for line in table(rows, right=frozenset({1, 2, 3})))
 

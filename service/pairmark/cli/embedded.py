@@ -33,5 +33,5 @@ def client_at(service: str, data: Path | None) -> Iterator[Client]:
         return
     from pairmark.cli.demo_service import running_service
 
-    with running_service(data) as client:
+    with running_service(data) as url, client_of(url) as client:
         yield client

@@ -11,8 +11,23 @@ from typing import Annotated, TextIO
 import typer
 
 from pairmark import __version__
+from pairmark.cli import (
+    aggregate,
+    check,
+    compare,
+    db,
+    demo,
+    history,
+    import_,
+    plan,
+    policy,
+    rules,
+    serve,
+    submit,
+    suite,
+    tally,
+)
 from pairmark.cli import certify as certify_command
-from pairmark.cli import check, db, demo, history, import_, policy, rules, serve, submit, suite, tally
 from pairmark.cli.console import clean, complain, prepare_streams
 from pairmark.cli.exit_codes import BROKEN_PIPE, BUG, CANNOT_WRITE, INTERRUPTED, OK, USAGE
 from pairmark.domain.errors import PairmarkError
@@ -43,6 +58,9 @@ app.command("tally")(tally.tally)
 app.command("submit")(submit.submit)
 app.command("certify")(certify_command.certify)
 app.command("history")(history.history)
+app.command("compare")(compare.compare)
+app.command("plan")(plan.plan)
+app.add_typer(aggregate.app, name="aggregate")
 app.add_typer(rules.app, name="rules")
 app.add_typer(policy.app, name="policy")
 

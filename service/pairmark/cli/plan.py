@@ -110,7 +110,9 @@ def _refuse_infinite(asked: dict[str, Any]) -> None:
     for name, value in asked.items():
         numbers = value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
-            raise Malformed("invalid-value", f"expected a finite number, found {value}", pointer=f"/{name}", remedy="give a number")
+            raise Malformed(
+                "invalid-value", f"expected a finite number, found {value}", pointer=f"/{name}", remedy="give a number"
+            )
 
 
 def _span(option: str, text: str | None) -> dict[str, float] | None:

@@ -81,7 +81,11 @@ def _effort(label: str, effort: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {label}: {effort['episodes']} episodes, {_whole(calls['low'])} to {_whole(calls['high'])} model calls"
     for key, unit in (("hours", "hours, one call after the other"), ("cost", "of the price's currency")):
         found = effort[key]
-        shown = found["reason"] if "reason" in found else f"{Decimal(found['low']):.1f} to {Decimal(found['high']):.1f} {unit}"
+        shown = (
+            found["reason"]
+            if "reason" in found
+            else f"{Decimal(found['low']):.1f} to {Decimal(found['high']):.1f} {unit}"
+        )
         yield f"    {key}: {clean(shown)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,12 +17,15 @@ from pydantic import BaseModel, ValidationError
 from pairmark.client.errors import NoAnswer, ProblemError
 from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger
 from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.documents.comparison import Comparison, ComparisonSet
+from pairmark.domain.documents.evaluation_plan import EvaluationPlan
 from pairmark.domain.documents.problem import Problem
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.errors import Malformed, one_line
 from pairmark.domain.strict_json import parse
 from pairmark.http.models import (
+    AggregateAnswer,
     CertificateAnswer,
     CertificationAnswer,
     HistoryPage,
@@ -152,6 +155,29 @@ class Client:
         """A certificate and the report it releases."""
         return self._get(f"/v1/certificates/{_part(certificate_id)}", CertificateAnswer)
 
+    def compare(
+        self, left: str, others: Sequence[str], *, reweight: str | None = None
+    ) -> Reply[Comparison] | Reply[ComparisonSet]:
+        """`left` against one other certificate, or against each of several."""
+        given: dict[str, Any] = {"left": left, "right": list(others)}
+        if reweight is not None:
+            given["reweight"] = reweight
+        if len(others) == 1:
+            return self._call("GET", "/v1/comparisons", Comparison, parameters=given)
+        return self._call("GET", "/v1/comparisons", ComparisonSet, parameters=given)
+
+    def plan(self, request: bytes, *, key: str | None = None) -> Reply[EvaluationPlan]:
+        """What an evaluation shows and costs."""
+        return self._post("/v1/plans", request, EvaluationPlan, key)
+
+    def submit_aggregate(self, aggregate: bytes, *, key: str | None = None) -> Reply[AggregateAnswer]:
+        """Keep counts without episodes for the record."""
+        return self._post("/v1/aggregates", aggregate, AggregateAnswer, key)
+
+    def aggregate(self, aggregate_id: str) -> Reply[AggregateAnswer]:
+        """An aggregate, and why it has no certificate."""
+        return self._get(f"/v1/aggregates/{_part(aggregate_id)}", AggregateAnswer)
+
     def history(self, suite: str, **filters: str | int | None) -> Reply[HistoryPage]:
         """A page of certificates over one mix; `filters` are the call's own parameters."""
         return self._get("/v1/history", HistoryPage, {"suite": suite, **filters})
@@ -185,7 +211,7 @@ class Client:
         *,
         content: Callable[[], bytes | Iterator[bytes]] | None = None,
         headers: Mapping[str, str] | None = None,
-        parameters: Mapping[str, str | int] | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Reply[ModelT]:
         response = self._repeated(method, path, content, headers, parameters)
         if response.status_code not in (200, 201, 202):
@@ -204,7 +230,7 @@ class Client:
         path: str,
         content: Callable[[], bytes | Iterator[bytes]] | None,
         headers: Mapping[str, str] | None,
-        parameters: Mapping[str, str | int] | None,
+        parameters: Mapping[str, Any] | None,
     ) -> httpx.Response:
         pause = FIRST_PAUSE_SECONDS
         for tries_left in reversed(range(TRIES)):

@@ -79,7 +79,7 @@ def _caption(page: Mapping[str, Any]) -> str:
         f"weighting: {escaped(page['weighting'] or 'not known')}",
         f"policy: {_several(_policies(items))}",
         f"harness: {_several(named(item['harness']) for item in items)}",
-        f"intervals: 95\\,\\%, {_several(_methods(items))}",
+        _intervals(items),
         f"definition: {escaped(page['definition'])}",
         f"retrieved {escaped(page['retrieved_at'])}",
     ]
@@ -104,6 +104,11 @@ def _methods(items: Iterable[Mapping[str, Any]]) -> Iterable[str | None]:
     for item in items:
         for rate in RATES:
             yield ((item["metrics"].get(rate) or {}).get("interval") or {}).get("method")
+
+
+def _intervals(items: Iterable[Mapping[str, Any]]) -> str:
+    methods = list(_methods(items))
+    return f"intervals: 95\\,\\%, {_several(methods)}" if any(methods) else "no intervals"
 
 
 def _several(found: Iterable[str | None]) -> str:
