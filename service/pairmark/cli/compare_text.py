@@ -62,7 +62,7 @@ def refusal_lines(refusal: Any) -> Iterator[str]:
 
 def decomposition_lines(decomposition: Mapping[str, Any]) -> Iterator[str]:
     """Kitagawa's split of the change in each headline number."""
-    rows = [("headline number", "change", "within", "mix")]
+    rows: list[tuple[str, ...]] = [("headline number", "change", "within", "mix")]
     for rate in RATES:
         found = decomposition[rate]
         if "total" in found:
