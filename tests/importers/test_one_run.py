@@ -130,3 +130,13 @@ def test_the_tasks_content_is_proved_by_the_prompt_the_agent_was_given(tmp_path:
     expected = manifest()["tasks"][0]["digest"]
     assert one(tmp_path / "same", "benign")["task_digest"] == expected
     assert one(tmp_path / "other", "benign")["task_digest"] not in (expected, None)
+
+
+def test_system_prompts_that_start_alike_are_told_apart_by_their_digests(tmp_path: Path) -> None:
+    long = "You are an assistant. " * 20
+    for number, end in enumerate("ab"):
+        put(tmp_path, record(f"user_task_{number}", messages=[*asked(system=long + end), says()]))
+    with pytest.raises(Malformed) as caught:
+        read(tmp_path, "benign")
+    for end in "ab":
+        assert digest_of_bytes(f"{long}{end}".encode()) in str(caught.value)

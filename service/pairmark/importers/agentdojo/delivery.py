@@ -17,6 +17,9 @@ _LITERALS = (
     re.compile(r"\b0x[0-9a-fA-F]{40}\b|\bbc1[02-9ac-hj-np-z]{11,71}\b", re.ASCII),  # wallet
     re.compile(r"(?<![\w.,/-])[0-9](?:[ -]?[0-9]){7,33}(?![\w/-]|[.,][0-9])", re.ASCII),  # account or card number
 )
+MAX_LITERALS = 256
+"""A payload with more literals is not searched for actions: real ones hold a handful, and the search is for each of them."""
+
 _DATE = re.compile(r"[12][0-9]{3}-[01][0-9]-[0-3][0-9](?![0-9])")
 _CLOSING = ".!?:;,'\""
 
@@ -81,6 +84,8 @@ def delivery_of(messages: Sequence[Message], injections: Mapping[str, str] | Non
     if not payloads:
         return Delivery(None, None)
     wanted = frozenset(literal for payload in payloads for literal in literals(payload))
+    if len(wanted) > MAX_LITERALS:
+        wanted = frozenset()
     explained = _said(wanted, (fold(message.text) for message in _before_first_turn(messages)))
     shown = delivered = False
     attackers_own: set[str] = set()

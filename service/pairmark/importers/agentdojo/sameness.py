@@ -44,7 +44,7 @@ class OneRun:
         for name, seen in self._seen.items():
             if len(seen) > 1:
                 listed = "; ".join(
-                    f"{_value(value)} in {count} files, first {first}"
+                    f"{_value(name, value)} in {count} files, first {first}"
                     for value, (count, first) in sorted(seen.items(), key=_by_first)
                 )
                 raise Malformed(
@@ -86,7 +86,7 @@ class OneRun:
     def system_prompt_digest(self) -> str | None:
         """Digest of the system prompt's UTF-8 bytes; null where the files show none (which does not say there was none)."""
         prompt = self._only("system prompt")
-        return None if prompt is None else digest_of_bytes(prompt.encode("utf-8", "surrogatepass"))
+        return None if prompt is None else _digest(prompt)
 
     @property
     def _exported(self) -> bool:
@@ -102,5 +102,13 @@ def _by_first(item: tuple[str | None, tuple[int, Path]]) -> str:
     return str(item[1][1])
 
 
-def _value(value: str | None) -> str:
-    return _UNRECORDED if value is None else shown(value, _SHOWN_CHARACTERS)
+def _value(name: str, value: str | None) -> str:
+    """A value as a message names it; a system prompt by its start and its digest, since two may start alike."""
+    if value is None:
+        return _UNRECORDED
+    text = shown(value, _SHOWN_CHARACTERS)
+    return f"{text} ({_digest(value)})" if name == "system prompt" else text
+
+
+def _digest(prompt: str) -> str:
+    return digest_of_bytes(prompt.encode("utf-8", "surrogatepass"))
