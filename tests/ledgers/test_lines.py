@@ -16,6 +16,7 @@ from msgspec import UNSET
 from pydantic import ValidationError
 
 from pairmark.adapters.ledgers import jsonl_in
+from pairmark.adapters.ledgers.checks import ColumnChecks
 from pairmark.adapters.ledgers.decode import decode_block, line_ends
 from pairmark.adapters.ledgers.jsonl_in import JsonLinesReader
 from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, Limits
@@ -51,7 +52,7 @@ def model_accepts(line: bytes) -> bool:
 
 
 def fast(data: bytes) -> pl.DataFrame | None:
-    return decode_block(data, line_ends(data), 2**21)
+    return decode_block(data, line_ends(data), 2**21, ColumnChecks(file=None, limits=DEFAULT_LIMITS))
 
 
 BAD = {

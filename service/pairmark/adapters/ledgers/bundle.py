@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from pairmark.adapters.ledgers.canonical_out import LedgerDigest, canonical_lines
-from pairmark.adapters.ledgers.checks import acceptable
+from pairmark.adapters.ledgers.checks import ColumnChecks
 from pairmark.adapters.ledgers.documents import (
     LoadedPolicy,
     LoadedSuite,
@@ -74,7 +74,7 @@ def read_bundle(path: str | Path, role: Role, *, limits: Limits = DEFAULT_LIMITS
                     )
                 unpack_bundle(source, folder, file=file, limits=limits)
             return _arm(folder, file, role, limits, Path(scratch))
-        except (OSError, ValueError) as problem:
+        except OSError as problem:
             raise unreadable(problem, file) from None
 
 
@@ -156,7 +156,7 @@ def write_bundle(run: dict[str, Any], frame: pl.DataFrame, directory: str | Path
     ledger_file = str(target / "episodes.jsonl")
     typed = frame.select(*EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]  # invariant in its key
     ordered = in_canonical_order(typed.with_columns(pl.col("attempt").fill_null(1)))
-    if not acceptable(ordered):
+    if not ColumnChecks(file=ledger_file, limits=DEFAULT_LIMITS).acceptable(ordered):
         check_rows(ordered, file=ledger_file, first_line=1, limits=DEFAULT_LIMITS)
     digest = LedgerDigest()
     digest.update(ordered)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pairmark.adapters.ledgers.checks import IdCollisions
+from pairmark.adapters.ledgers.checks import ColumnChecks
 from pairmark.adapters.ledgers.decode import decode_block, line_ends
 from pairmark.adapters.ledgers.limits import MIB, Limits, too_large
 from pairmark.adapters.ledgers.lines import frame_in_file_order, read_line
@@ -24,9 +24,7 @@ class JsonLinesReader:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._lines = 0
-        self._collisions = {
-            kind: IdCollisions(kind, file=file, limits=limits) for kind in ("task_id", "injection_id")
-        }
+        self._checks = ColumnChecks(file=file, limits=limits)
 
     def feed(self, chunk: bytes) -> Iterator[pl.DataFrame]:
         """Take the next bytes; gives the frames of the blocks that are complete.
@@ -60,8 +58,7 @@ class JsonLinesReader:
 
     def _block(self, block: bytes) -> Iterator[pl.DataFrame]:
         for frame in self._frames(block):
-            for kind, collisions in self._collisions.items():
-                collisions.add(frame[kind], self._lines + 1)
+            self._checks.refuse_collisions(frame, self._lines + 1)
             self._lines += frame.height
             if self._lines > self._limits.rows:
                 raise too_large("rows", self._limits.rows, file=self._file, unit="episodes")
@@ -69,7 +66,7 @@ class JsonLinesReader:
 
     def _frames(self, block: bytes) -> Iterator[pl.DataFrame]:
         ends = line_ends(block)
-        frame = decode_block(block, ends, self._limits.line)
+        frame = decode_block(block, ends, self._limits.line, self._checks)
         if frame is not None:
             yield frame
         elif len(ends) > _PLAIN_LINES:
@@ -80,7 +77,9 @@ class JsonLinesReader:
             lines = block.split(b"\n")
             if block.endswith(b"\n"):
                 lines.pop()
-            yield frame_in_file_order(
+            frame = frame_in_file_order(
                 read_line(line, file=self._file, line=number, limits=self._limits)
                 for number, line in enumerate(lines, self._lines + 1)
             )
+            self._checks.acceptable(frame)  # which notes the ids
+            yield frame

@@ -73,7 +73,7 @@ def _in_order() -> pl.Expr:
     return follows.slice(1)
 
 
-_first_descent_in = pl.when(_in_order().all()).then(None).otherwise(_in_order().arg_min() + 1)
+_first_descent_in = (~_in_order()).arg_true().first() + 1
 
 
 def _first_descent(keys: pl.DataFrame) -> int | None:

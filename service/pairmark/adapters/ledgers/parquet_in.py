@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairmark.adapters.ledgers.checks import IdCollisions, acceptable
+from pairmark.adapters.ledgers.checks import ColumnChecks
 from pairmark.adapters.ledgers.limits import MIB, Limits, too_large
 from pairmark.adapters.ledgers.lines import frame_in_file_order, read_row
 from pairmark.domain.episodes import EPISODE_SCHEMA
-from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.errors import Malformed, one_line, shown
 
 _REQUIRED = ("task_id", "injection_id", "epoch", "status")
 _BATCH_ROWS = 16_384
@@ -39,7 +39,7 @@ class ParquetReader:
         self._path.touch()
         self._rows = 0
         self._text = 0
-        self._collisions = {kind: IdCollisions(kind, file=file, limits=limits) for kind in ("task_id", "injection_id")}
+        self._checks = ColumnChecks(file=file, limits=limits)
 
     def feed(self, chunk: bytes) -> Iterator[pl.DataFrame]:
         """Take the next bytes; gives nothing yet."""
@@ -57,7 +57,7 @@ class ParquetReader:
             yield from self._frames()
         except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
             raise Malformed(
-                "bad-parquet", f"expected a Parquet file, found: {problem}", self._file, remedy="write the file again"
+                "bad-parquet", f"expected a Parquet file, found: {one_line(str(problem), 200)}", self._file, remedy="write the file again"
             ) from None
 
     def _frames(self) -> Iterator[pl.DataFrame]:
@@ -121,18 +121,19 @@ class ParquetReader:
             raise too_large("line", self._limits.line, file=self._file, line=self._rows + int(long[0]) + 1)
         for start, end in _cuts(sizes):
             frame = self._frame(batch.slice(start, end - start))
-            for kind, collisions in self._collisions.items():
-                collisions.add(frame[kind], self._rows + 1)
+            self._checks.refuse_collisions(frame, self._rows + 1)
             yield frame
 
     def _frame(self, batch: pa.RecordBatch) -> pl.DataFrame:
         frame = _fast(batch)
-        if frame is not None and acceptable(frame):
+        if frame is not None and self._checks.acceptable(frame):
             return frame
         rows: list[dict[str, Any]] = batch.to_pylist()
-        return frame_in_file_order(
+        frame = frame_in_file_order(
             read_row(row, file=self._file, line=number) for number, row in enumerate(rows, self._rows + 1)
         )
+        self._checks.acceptable(frame)  # which notes the ids
+        return frame
 
 
 def _wanted(kind: pl.DataType) -> str:
