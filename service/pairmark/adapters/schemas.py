@@ -11,25 +11,35 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from pairmark.domain.documents.aggregate import Aggregate
 from pairmark.domain.documents.base import Strict
+from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.episode import Episode
+from pairmark.domain.documents.evaluation_plan import EvaluationPlan, PlanRequest
 from pairmark.domain.documents.policy import Policy
 from pairmark.domain.documents.problem import Problem
 from pairmark.domain.documents.report import Report
 from pairmark.domain.documents.run import Run
 from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.quality import QualityResult
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 DOCUMENTS: dict[str, type[Strict]] = {
+    "aggregate": Aggregate,
+    "comparison": Comparison,
+    "comparison-set": ComparisonSet,
     "episode": Episode,
+    "evaluation-plan": EvaluationPlan,
+    "plan-request": PlanRequest,
     "policy": Policy,
     "problem": Problem,
     "quality": QualityResult,
     "report": Report,
     "run": Run,
     "suite": SuiteManifest,
+    "suite-diff": SuiteDiff,
 }
 """Every document that has a schema, by the name its schema file carries."""
 

@@ -28,9 +28,9 @@ class ArmAggregate(Strict):
     @model_validator(mode="after")
     def _within(self) -> Self:
         if self.utility > self.assessed:
-            raise ValueError(f"expected at most {self.assessed} successes of {self.assessed} assessed, found {self.utility}")
+            raise ValueError(f"expected no more successes than the {self.assessed} assessed, found {self.utility}")
         if self.planned is not None and self.assessed > self.planned:
-            raise ValueError(f"expected at most {self.planned} assessed of {self.planned} planned, found {self.assessed}")
+            raise ValueError(f"expected no more assessed than the {self.planned} planned, found {self.assessed}")
         return self
 
 
@@ -46,7 +46,7 @@ class AttackedAggregate(ArmAggregate):
         if (known is None) != (found is None):
             raise ValueError("expected attack_success and attack_success_known both or neither, found one")
         if known is not None and found is not None and found > known:
-            raise ValueError(f"expected at most {known} attack successes, found {found}")
+            raise ValueError(f"expected no more attack successes than the {known} known, found {found}")
         return self
 
 
