@@ -46,19 +46,6 @@ def as_fraction(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def probability(p: float, log10: float) -> str:
-    """A p-value in six significant digits, from itself or, where it is too small for a float, from its logarithm."""
-    if p == 1:
-        return "1"
-    if p >= 1e-4:
-        return f"{p:#.6g}"
-    if p > 1e-300:
-        return f"{p:.5e}"
-    exponent = math.floor(log10)
-    mantissa = f"{10 ** (log10 - exponent):.5f}"
-    return f"{mantissa}e{exponent}" if mantissa != "10.00000" else f"1.00000e{exponent + 1}"
-
-
 def rate(
     sample: Sample, outcomes: Outcomes, weighting: Weighting, counts: Mapping[str, int], *, injections: bool
 ) -> Estimate:
@@ -145,7 +132,6 @@ __all__ = [
     "counts_of",
     "difference",
     "estimate",
-    "probability",
     "rate",
     "single_task_flag",
     "undefined",

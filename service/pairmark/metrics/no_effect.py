@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from pairmark.domain.documents.metric_values import NoEffect, Undefined
+from pairmark.domain.documents.probability import probability
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.worked import worked
 from pairmark.metrics.base import Metric
-from pairmark.metrics.estimating import probability, undefined
+from pairmark.metrics.estimating import undefined
 from pairmark.stats.hypothesis_tests import block_test, mcnemar_exact
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from pairmark.domain.contrast import contrast_of
 from pairmark.domain.documents.metric_values import NoInterval, TagTest, UntestedTag
+from pairmark.domain.documents.probability import probability
 from pairmark.domain.evidence import Flags
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
 from pairmark.domain.worked import worked
 from pairmark.metrics.base import Metric
-from pairmark.metrics.estimating import probability
 from pairmark.stats.exact import decimal_string
 from pairmark.stats.maxt import DEFAULT_PERMUTATIONS, MIN_TASKS_EACH_SIDE, TagEffect, tag_effects
 
@@ -76,8 +74,8 @@ def _document(
         difference=decimal_string(effect.difference),
         interval=NO_INTERVAL,
         method="max-t-permutation",
-        p_value=probability(effect.p_value, math.log10(effect.p_value)),
-        p_adjusted=probability(effect.p_adjusted, math.log10(effect.p_adjusted)),
+        p_value=probability(effect.p_value),
+        p_adjusted=probability(effect.p_adjusted),
         seed=seed,
         permutations=permutations,
     )

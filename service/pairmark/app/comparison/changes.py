@@ -9,6 +9,7 @@ from pairmark.app.comparison.rates import RATES, Rate
 from pairmark.domain.documents.comparison import Change, Changes, NoChange, Standing
 from pairmark.domain.documents.exact import Exact
 from pairmark.domain.documents.metric_values import Interval, NoInterval
+from pairmark.domain.documents.probability import probability
 from pairmark.stats.exact import decimal_string
 from pairmark.stats.paired_difference import Uncertainty, paired_uncertainty
 
@@ -59,13 +60,6 @@ def interval_of(uncertainty: Uncertainty) -> Interval | NoInterval:
     if found is None:
         return NoInterval(reason=uncertainty.reason or "no interval can be given")
     return Interval(level="0.95", low=decimal_string(found.low), high=decimal_string(found.high), method=found.method)
-
-
-def probability(p: float) -> str:
-    """A p-value in six significant digits."""
-    if p in (0, 1):
-        return str(int(p))
-    return f"{p:#.6g}" if p >= 1e-4 else f"{p:.5e}"
 
 
 def _standing(change: Fraction, uncertainty: Uncertainty) -> Standing:

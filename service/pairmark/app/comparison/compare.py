@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pairmark.app.comparison import standardised
 from pairmark.app.comparison.cells import SharedCells
-from pairmark.app.comparison.changes import SIGNIFICANT, paired_changes, probability
+from pairmark.app.comparison.changes import SIGNIFICANT, paired_changes
 from pairmark.app.comparison.conditioned import conditioned_changes
 from pairmark.app.comparison.decomposition import decompositions
 from pairmark.app.comparison.differing import Differing
@@ -17,6 +17,7 @@ from pairmark.app.comparison.pair import CertifiedPair
 from pairmark.app.comparison.refusals import NotComparable, refuse_other_measures, refuse_other_weighting
 from pairmark.domain.comparability import CellMatch
 from pairmark.domain.documents.comparison import Change, Comparison, ComparisonSet, Decompositions, MixKind
+from pairmark.domain.documents.probability import probability
 from pairmark.domain.errors import Malformed
 from pairmark.stats.hypothesis_tests import holm
 

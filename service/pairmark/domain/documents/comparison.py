@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from pairmark.domain.documents.base import Count, Document, Identifier, Ordinal, Strict, Text
 from pairmark.domain.documents.exact import Exact
 from pairmark.domain.documents.metric_values import Interval, NoInterval, Scope
+from pairmark.domain.documents.probability import Probability
 from pairmark.domain.documents.report import Flag, PolicyReference, ReportRuns, ReportSuite
 from pairmark.domain.documents.suite import Weighting
-
-Probability = Annotated[str, StringConstraints(pattern=r"^(0|1|0[.][0-9]+|[0-9]([.][0-9]+)?e-[0-9]+)$", max_length=32)]
-"""A p-value with six significant digits, such as `0.0312500` or `1.20000e-09`."""
 
 Standing = Literal["tied", "left-higher", "right-higher", "not-ranked"]
 MixKind = Literal["same-mix", "common-mix", "standardised"]

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from typing_extensions import TypeAliasType
 
 from pairmark.domain.documents.base import Count, Digest, Identifier, Ordinal, SafeInteger, Strict, Text
+from pairmark.domain.documents.probability import Probability
 from pairmark.domain.documents.suite import Weighting
 
 Decimal6 = Annotated[str, StringConstraints(pattern=r"^-?[0-9]+[.][0-9]{6}$", max_length=32)]
@@ -15,9 +16,6 @@ ExactFraction = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]*)/[1
 Scope = Literal["tasks+injections", "these-injections"]
 IntervalScope = Literal["tasks+injections", "these-injections", "tasks"]
 """What an interval speaks for; `tasks` where no injection touches the number."""
-
-Probability = Annotated[str, StringConstraints(pattern=r"^(0|1|0[.][0-9]+|[0-9]([.][0-9]+)?e-[0-9]+)$", max_length=32)]
-"""A p-value with six significant digits, such as `0.0312500` or `1.20000e-09`; never rounded to 0."""
 
 MetricValue = TypeAliasType(
     "MetricValue", "bool | SafeInteger | str | tuple[MetricValue, ...] | dict[str, MetricValue] | None"
