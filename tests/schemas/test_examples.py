@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.schemas.examples import FOLDER, Example, examples, validator
 
 from pairmark.adapters.schemas import DOCUMENTS
 from pairmark.domain.documents.base import read_document
 from pairmark.domain.errors import Malformed
+from tests.schemas.examples import FOLDER, Example, examples, validator
 
 VALID = [example for example in examples() if example.code is None]
 INVALID = [example for example in examples() if example.code is not None]
