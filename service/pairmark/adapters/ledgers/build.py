@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
 
+from pairmark.adapters.ledgers.background import Background
 from pairmark.adapters.ledgers.canonical_out import LedgerDigest
 from pairmark.adapters.ledgers.columnar import ParquetSink
 from pairmark.adapters.ledgers.merge import ExternalSort
@@ -15,7 +14,10 @@ from pairmark.adapters.ledgers.order import OrderWatch, out_of_order
 
 
 class LedgerBuilder:
-    """Writes rows on as long as they come in canonical order; from the first that does not, sorts externally."""
+    """Writes rows on as long as they come in canonical order; from the first that does not, sorts externally.
+
+    Hashing, sorting and writing run in one other thread while the caller goes on.
+    """
 
     def __init__(self, folder: Path, *, file: str | None, require_order: bool) -> None:
         """`folder` is scratch space that the caller removes."""
@@ -25,6 +27,7 @@ class LedgerBuilder:
         self._digest = LedgerDigest()
         self._sorter: ExternalSort | None = None
         self._rows = 0
+        self._background = Background()
 
     def add(self, frame: pl.DataFrame) -> None:
         """Take the next rows.
@@ -35,38 +38,36 @@ class LedgerBuilder:
         if self._sorter is None:
             place = self._watch.first_out_of_order(frame)
             if place is None:
-                self._write(frame)
+                self._background.do(self._write, frame)
             elif self._require_order:
                 raise out_of_order(self._file, self._rows + place + 1)
             else:
+                self._background.wait()
                 self._sorter = ExternalSort(self._folder)
                 self._sink.close()
                 if self._rows:
                     self._sorter.add_run(self._sink.path)
         if self._sorter is not None:
-            self._sorter.add(frame)
+            self._background.do(self._sorter.add, frame)
         self._rows += frame.height
 
     def finish(self) -> tuple[int, str, Path]:
         """Count, digest and the finished file (inside the folder)."""
+        self._background.wait()
         if self._sorter is not None:
             self._sink, self._digest = ParquetSink(self._folder / "sorted.parquet"), LedgerDigest()
-            self._write_all(self._sorter.merged())
+            for frame in self._sorter.merged():
+                self._background.do(self._digest.update, frame)
+                self._sink.write(frame)
+            self._background.wait()
         self._sink.close()
         return self._digest.count, self._digest.digest(), self._sink.path
 
     def close(self) -> None:
-        """Give up: close the file; the caller removes the folder."""
+        """Give up what is under way; the caller removes the folder."""
+        self._background.close()
         self._sink.abandon()
 
-    def _write_all(self, frames: Iterable[pl.DataFrame]) -> None:
-        """Hashing and writing at once: nothing is parsed any more, so a second processor is free."""
-        with ThreadPoolExecutor(1, thread_name_prefix="ledger-digest") as hasher:
-            for frame in frames:
-                hashing = hasher.submit(self._digest.update, frame)
-                self._sink.write(frame)
-                hashing.result()
-
     def _write(self, frame: pl.DataFrame) -> None:
-        self._sink.write(frame)
         self._digest.update(frame)
+        self._sink.write(frame)

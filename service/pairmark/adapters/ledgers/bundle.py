@@ -6,12 +6,12 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from pairmark.adapters.ledgers.background import Background
 from pairmark.adapters.ledgers.canonical_out import LedgerDigest, canonical_lines
 from pairmark.adapters.ledgers.checks import ColumnChecks
 from pairmark.adapters.ledgers.documents import (
@@ -112,17 +112,13 @@ def _ledger(path: Path, file: str, limits: Limits, scratch: Path) -> tuple[pl.Da
     """The ledger in canonical order, and its digest. Hashing runs beside parsing."""
     frames: list[pl.DataFrame] = []
     watch, digest, ordered = OrderWatch(), LedgerDigest(), True
-    hashing: Future[None] | None = None
-    with ThreadPoolExecutor(1) as worker:
+    with Background() as background:
         for frame in _frames(path, file, limits, scratch):
             frames.append(frame)
             ordered = ordered and watch.first_out_of_order(frame) is None
             if ordered:
-                if hashing is not None:
-                    hashing.result()
-                hashing = worker.submit(digest.update, frame)
-        if hashing is not None:
-            hashing.result()
+                background.do(digest.update, frame)
+        background.wait()
     whole = pl.concat(frames) if frames else empty_frame()
     if not ordered:
         whole, digest = in_canonical_order(whole), LedgerDigest()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +16,6 @@ from pairmark.adapters.ledgers.build import LedgerBuilder
 from pairmark.adapters.ledgers.decompress import Encoding, decompressor
 from pairmark.adapters.ledgers.jsonl_in import JsonLinesReader
 from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, MIB, Limits
-from pairmark.domain.errors import Malformed
 
 Kind = Literal["jsonl", "parquet"]
 CHUNK_BYTES = MIB
@@ -83,7 +81,7 @@ class _Decompressing:
 class LedgerIngest:
     """One ledger on its way in. Use as a context: `feed` every chunk, then `finish`; leaving without `finish` removes all.
 
-    Parsing runs in the calling thread, sorting, hashing and writing in one other.
+    Parsing runs in the calling thread; hashing, sorting and writing in one other.
     """
 
     def __init__(
@@ -99,10 +97,8 @@ class LedgerIngest:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._scratch = Path(tempfile.mkdtemp(prefix="ingest-", dir=folder))
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="ledger")
-        self._pending: Future[None] | None = None
+        self._builder = LedgerBuilder(self._scratch, file=file, require_order=require_order)
         try:
-            self._builder = LedgerBuilder(self._scratch, file=file, require_order=require_order)
             self._reader = frame_reader(form, file=file, limits=limits, scratch=self._scratch)
         except BaseException:
             self.close()
@@ -123,8 +119,7 @@ class LedgerIngest:
             Malformed: as `feed`.
         """
         self._take(self._reader.finish())
-        self._wait()
-        count, digest, made = self._worker.submit(self._builder.finish).result()
+        count, digest, made = self._builder.finish()
         kept = self._folder / f"{self._scratch.name}.parquet"
         made.rename(kept)
         self.close()
@@ -132,9 +127,7 @@ class LedgerIngest:
 
     def close(self) -> None:
         """Stop and remove every scratch file."""
-        self._worker.shutdown(wait=True, cancel_futures=True)
-        if hasattr(self, "_builder"):
-            self._builder.close()
+        self._builder.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -144,18 +137,8 @@ class LedgerIngest:
         self.close()
 
     def _take(self, frames: Iterator[pl.DataFrame]) -> None:
-        try:
-            for frame in frames:
-                self._wait()
-                self._pending = self._worker.submit(self._builder.add, frame)
-        except Malformed:
-            self._wait()  # what is wrong further up in the ledger is the error to name
-            raise
-
-    def _wait(self) -> None:
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            pending.result()
+        for frame in frames:
+            self._builder.add(frame)
 
 
 def chunks_of(path: Path, size: int = CHUNK_BYTES) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from pairmark.adapters.ledgers.decode import decode_block, line_ends
 from pairmark.adapters.ledgers.limits import MIB, Limits, too_large
 from pairmark.adapters.ledgers.lines import frame_in_file_order, read_line
 
-BLOCK_BYTES = 4 * MIB
+BLOCK_BYTES = 8 * MIB
 _PLAIN_LINES = 32
 """A doubtful block is halved until it has this few lines; these are read one by one."""
 
