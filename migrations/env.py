@@ -1,6 +1,7 @@
 """Runs migrations on a connection that Pairmark hands over; `pairmark db upgrade` is the way to call it."""
 
 from alembic import context
+
 from pairmark.adapters.sql.models import METADATA
 
 connection = context.config.attributes.get("connection")

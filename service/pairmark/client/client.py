@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from pairmark.client.errors import NoAnswer, ProblemError
+from pairmark.client.connection import FIRST_PAUSE_SECONDS, Call, Connection, Reply, refusal_in
+from pairmark.client.errors import NoAnswer
 from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
-from pairmark.domain.documents.problem import Problem
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.documents.suite_diff import SuiteDiff
-from pairmark.domain.errors import Malformed, one_line
-from pairmark.domain.strict_json import parse
 from pairmark.http.models import (
     AggregateAnswer,
     CertificateAnswer,
@@ -31,23 +28,13 @@ from pairmark.http.models import (
     HistoryPage,
     RegisteredSuite,
     RunAnswer,
+    SuiteItem,
     SuitePage,
 )
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-TRIES = 4
-FIRST_PAUSE_SECONDS = 0.2
-LONGEST_PAUSE_SECONDS = 30.0
-
-
-@dataclass(frozen=True)
-class Reply(Generic[ModelT]):
-    """An answer as a model and as it was written. `new` says that this call made what it shows."""
-
-    model: ModelT
-    value: dict[str, Any]
-    new: bool
+_JSON = {"Content-Type": "application/json"}
 
 
 class Client:
@@ -59,14 +46,11 @@ class Client:
 
     def __init__(self, base_url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
         """`timeout` bounds every single wait for the service, in seconds."""
-        try:
-            self._http = httpx.Client(base_url=base_url, timeout=timeout, transport=transport, follow_redirects=False, trust_env=False)
-        except (httpx.InvalidURL, ValueError) as problem:
-            raise Malformed("bad-url", f"expected the URL of a service, found: {problem}", remedy="such as http://127.0.0.1:8000") from None
+        self._connection = Connection(base_url, timeout=timeout, transport=transport)
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._connection.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +62,7 @@ class Client:
         """Register a manifest."""
         return self._post("/v1/suites", manifest, RegisteredSuite, key)
 
-    def suites(self, name: str | None = None) -> Iterator[Any]:
+    def suites(self, name: str | None = None) -> Iterator[SuiteItem]:
         """All labels, page by page behind the scenes."""
         cursor: str | None = None
         while True:
@@ -102,7 +86,7 @@ class Client:
 
     def amend_run(self, run_id: str, run: bytes) -> Reply[RunAnswer]:
         """Supply a run's full document."""
-        return self._call("PUT", f"/v1/runs/{_part(run_id)}", RunAnswer, content=lambda: run, headers=_JSON)
+        return self._put(f"/v1/runs/{_part(run_id)}", lambda: run, _JSON)
 
     def run(self, run_id: str) -> Reply[RunAnswer]:
         """A run."""
@@ -111,20 +95,20 @@ class Client:
     def upload_episodes(self, run_id: str, ledger: OutgoingLedger) -> Reply[RunAnswer]:
         """Upload a run's ledger, which seals it; `ledger` comes from `outgoing_ledger`."""
         headers = {"Content-Type": TYPE, "Content-Encoding": ENCODING}
-        return self._call("PUT", f"/v1/runs/{_part(run_id)}/episodes", RunAnswer, content=ledger.chunks, headers=headers)
+        return self._put(f"/v1/runs/{_part(run_id)}/episodes", ledger.chunks, headers)
 
     def episodes(self, run_id: str, target: Path) -> None:
         """Write a sealed run's canonical ledger to a file, which appears whole or not at all."""
         made = target.with_name(f".{target.name}.{uuid4().hex}")
         try:
             with (
-                self._reaching(),
+                self._connection.reaching(),
                 made.open("xb") as file,
-                self._http.stream("GET", f"/v1/runs/{_part(run_id)}/episodes", headers={"Accept": TYPE}) as response,
+                self._connection.http.stream("GET", f"/v1/runs/{_part(run_id)}/episodes", headers={"Accept": TYPE}) as response,
             ):
                 if response.status_code != 200:
                     response.read()
-                    self._refuse(response)
+                    raise refusal_in(response)
                 for chunk in response.iter_bytes():
                     file.write(chunk)
             made.replace(target)
@@ -138,7 +122,7 @@ class Client:
         asked: dict[str, Any] = {"benign": benign, "attacked": attacked, "policy": policy}
         if baseline is not None:
             asked["baseline"] = baseline
-        return self._awaited(self._post("/v1/certifications", canonical_bytes(asked), CertificationAnswer, key), wait)
+        return self._awaited(self._post("/v1/certifications", canonical_bytes(asked), CertificationAnswer, key, wait), wait)
 
     def certification(self, certification_id: str) -> Reply[CertificationAnswer]:
         """A verdict."""
@@ -149,7 +133,7 @@ class Client:
     ) -> Reply[CertificationAnswer]:
         """Record a reviewer's evidence against a held `sign-plausible`."""
         body = canonical_bytes({"text": text, "digests": list(digests)})
-        return self._awaited(self._post(f"/v1/certifications/{_part(certification_id)}/disproof", body, CertificationAnswer, key), wait)
+        return self._awaited(self._post(f"/v1/certifications/{_part(certification_id)}/disproof", body, CertificationAnswer, key, wait), wait)
 
     def certificate(self, certificate_id: str) -> Reply[CertificateAnswer]:
         """A certificate and the report it releases."""
@@ -163,8 +147,8 @@ class Client:
         if reweight is not None:
             given["reweight"] = reweight
         if len(others) == 1:
-            return self._call("GET", "/v1/comparisons", Comparison, parameters=given)
-        return self._call("GET", "/v1/comparisons", ComparisonSet, parameters=given)
+            return self._get("/v1/comparisons", Comparison, given)
+        return self._get("/v1/comparisons", ComparisonSet, given)
 
     def plan(self, request: bytes, *, key: str | None = None) -> Reply[EvaluationPlan]:
         """What an evaluation shows and costs."""
@@ -195,103 +179,17 @@ class Client:
             reply = self.certification(reply.model.id)
         return Reply(reply.model, reply.value, made)
 
-    def _get(self, path: str, model: type[ModelT], parameters: Mapping[str, str | int | None] | None = None) -> Reply[ModelT]:
+    def _get(self, path: str, model: type[ModelT], parameters: Mapping[str, Any] | None = None) -> Reply[ModelT]:
         given = {name: value for name, value in (parameters or {}).items() if value is not None}
-        return self._call("GET", path, model, parameters=given)
+        return self._connection.ask(Call("GET", path, parameters=given), model)
 
-    def _post(self, path: str, body: bytes, model: type[ModelT], key: str | None) -> Reply[ModelT]:
+    def _post(self, path: str, body: bytes, model: type[ModelT], key: str | None, patience: float = 30.0) -> Reply[ModelT]:
         headers = {**_JSON, "Idempotency-Key": uuid4().hex if key is None else key}
-        return self._call("POST", path, model, content=lambda: body, headers=headers)
+        return self._connection.ask(Call("POST", path, lambda: body, headers, patience=patience), model)
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        model: type[ModelT],
-        *,
-        content: Callable[[], bytes | Iterator[bytes]] | None = None,
-        headers: Mapping[str, str] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Reply[ModelT]:
-        response = self._repeated(method, path, content, headers, parameters)
-        if response.status_code not in (200, 201, 202):
-            self._refuse(response)
-        value = _json_of(response)
-        try:
-            return Reply(model.model_validate_json(canonical_bytes(value)), value, response.status_code in (201, 202))
-        except ValidationError:
-            raise NoAnswer(
-                "bad-answer", f"expected the answer of a Pairmark service to {method} {path}, found another one", "check the URL and the versions"
-            ) from None
-
-    def _repeated(
-        self,
-        method: str,
-        path: str,
-        content: Callable[[], bytes | Iterator[bytes]] | None,
-        headers: Mapping[str, str] | None,
-        parameters: Mapping[str, Any] | None,
-    ) -> httpx.Response:
-        pause = FIRST_PAUSE_SECONDS
-        for tries_left in reversed(range(TRIES)):
-            body = None if content is None else content()
-            try:
-                with self._reaching():
-                    response = self._http.request(method, path, content=body, headers=headers, params=parameters)
-            except NoAnswer:
-                if not tries_left:
-                    raise
-            else:
-                said = response.headers.get("retry-after", "")
-                if response.status_code not in (409, 503) or not said.isdigit() or not tries_left:
-                    return response
-                pause = min(max(pause, float(said)), LONGEST_PAUSE_SECONDS)
-            time.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
-        raise AssertionError("unreachable: the last try returns or raises")
-
-    def _reaching(self) -> _Reaching:
-        return _Reaching(str(self._http.base_url))
-
-    def _refuse(self, response: httpx.Response) -> None:
-        try:
-            problem = Problem.model_validate_json(response.content)
-        except ValidationError:
-            raise NoAnswer(
-                "bad-answer", f"expected a Pairmark service, found an answer with status {response.status_code}", "check the URL"
-            ) from None
-        raise ProblemError(problem)
-
-
-class _Reaching:
-    """Says in Pairmark's words that the service could not be reached."""
-
-    def __init__(self, base_url: str) -> None:
-        self._base_url = base_url
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(problem, httpx.HTTPError):
-            raise NoAnswer(
-                "no-service", f"expected a service at {self._base_url}, found: {one_line(str(problem), 200) or type(problem).__name__}",
-                "start it with `pairmark serve`, or check the URL",
-            ) from None
-
-
-_JSON = {"Content-Type": "application/json"}
+    def _put(self, path: str, content: Callable[[], bytes | Iterator[bytes]], headers: Mapping[str, str]) -> Reply[RunAnswer]:
+        return self._connection.ask(Call("PUT", path, content, headers, patience=300.0), RunAnswer)
 
 
 def _part(text: str) -> str:
     return quote(text, safe=":")
-
-
-def _json_of(response: httpx.Response) -> dict[str, Any]:
-    try:
-        value = parse(response.content)
-    except Malformed:
-        value = None
-    if not isinstance(value, dict):
-        raise NoAnswer("bad-answer", "expected a JSON object from a Pairmark service, found something else", "check the URL")
-    return value

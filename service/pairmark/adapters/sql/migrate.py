@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -68,6 +69,7 @@ def make_folder(url: str) -> None:
         Path(database).parent.mkdir(parents=True, exist_ok=True)
 
 
+@cache
 def head() -> str | None:
     """The newest revision that this installation knows."""
     return ScriptDirectory.from_config(_config()).get_current_head()
