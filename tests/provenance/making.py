@@ -120,7 +120,8 @@ class Pair:
 def announce(log: Log, pair: Pair) -> None:
     """Announce and seal every run of a pair, and announce one that never finishes."""
     suite = suite_digest(pair.manifest)
-    for role, run in {**pair.runs, "lost": pair.runs["attacked"]}.items():
+    runs: list[tuple[str, dict[str, Any]]] = [*pair.runs.items(), ("lost", pair.runs["attacked"])]
+    for role, run in runs:
         announced = Announcement(
             run=f"run-{role}", document=digest_of({**run, "episodes": None}), suite=suite, system=system_key(run), arm=run["arm"],
             after_the_fact=False, at=AT,

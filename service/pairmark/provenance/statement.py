@@ -229,7 +229,8 @@ def certificate_bytes(
             "not-certified", f"expected a certified report, found {shown(report['verdict'])}", remedy="only certified pairs are released"
         )
     flips = metrics["flips"]
-    predicate = {
+    tries: dict[str, Any] = {role: arms[role].registered.model_dump(by_alias=True) if role in arms else None for role in ARM_ROLES}
+    predicate: dict[str, Any] = {
         "serial": serial,
         "issuedAt": issued_at,
         "certification": certification,
@@ -248,10 +249,7 @@ def certificate_bytes(
         "counts": report["counts"],
         "metrics": metrics,
         "report": digest_of(report),
-        "registrations": {
-            "upTo": up_to,
-            **{role: arms[role].registered.model_dump(by_alias=True) if role in arms else None for role in ARM_ROLES},
-        },
+        "registrations": {"upTo": up_to, **tries},
         "disproof": None if disproof is None else {"certification": disproof[0], "record": dict(disproof[1])},
         "relations": {"supersedes": supersedes},
         "nonClaims": list(NON_CLAIMS),
@@ -273,8 +271,16 @@ def _suite(manifest: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]
 
 def components_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Counts and digests of a manifest's parts, as written."""
-    lists = {key: {"count": len(manifest[key]), "digest": digest_of(manifest[key])} for key in ("tools", "tasks", "injections")}
-    return {"environment": manifest["environment"]["digest"], **lists, "grid": digest_of(manifest["grid"])}
+    def part(key: str) -> dict[str, Any]:
+        return {"count": len(manifest[key]), "digest": digest_of(manifest[key])}
+
+    return {
+        "environment": manifest["environment"]["digest"],
+        "tools": part("tools"),
+        "tasks": part("tasks"),
+        "injections": part("injections"),
+        "grid": digest_of(manifest["grid"]),
+    }
 
 
 def _arm(arm: ArmClaim) -> dict[str, Any]:

@@ -1,0 +1,130 @@
+"""Making, rotating and revoking keys. Each change is one new version of the trust root, signed by the old and the new root.
+
+`trust.json` is the point of no return: a new key waits beside it until the trust root that names it is on disk.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pairmark.adapters.keys.files import read_key, write_durably, write_key
+from pairmark.adapters.keys.signers import TRUST_FILE, finish_rotation, next_file, open_keys, read_chain
+from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.errors import Conflict, Malformed
+from pairmark.provenance.dsse import TRUST, Envelope, key_id, sign
+from pairmark.provenance.ed25519 import public_bytes
+from pairmark.provenance.trust import ROLES, RoleName, TrustChain, verify_chain
+
+
+def init_keys(directory: str | Path, origin: str, passphrase: bytes | None = None) -> TrustChain:
+    """Make one key for each role and the first trust root. Returns the chain; its `root_digest` is what others pin.
+
+    Args:
+        directory: new or without keys; made with mode 0700.
+        origin: the log's name, such as `example.org/pairmark`: no spaces, no plus. It never changes.
+        passphrase: encrypts the key files.
+
+    Raises:
+        Conflict: there are keys already.
+        Malformed: an origin that cannot be one.
+    """
+    folder = Path(directory)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if any(folder.glob("*.pem")) or (folder / TRUST_FILE).exists():
+        raise Conflict("keys-exist", f"expected a folder without keys, found some in {folder}", "choose another, or rotate a key")
+    keys = {role: Ed25519PrivateKey.generate() for role in ROLES}
+    value = {
+        "schema": "pairmark/trust/v1",
+        "version": 1,
+        "origin": origin,
+        "keys": {key_id(public_bytes(key)): _entry(key, 0) for key in keys.values()},
+        "roles": {role: {"threshold": 1, "keyids": [key_id(public_bytes(key))]} for role, key in keys.items()},
+    }
+    chain = verify_chain((_signed(value, keys["root"]),))
+    for role, key in keys.items():
+        write_key(folder / f"{role}.pem", key, passphrase)
+    _write(folder, chain)
+    return chain
+
+
+def rotate(directory: str | Path, role: RoleName, from_index: int, passphrase: bytes | None = None) -> TrustChain:
+    """Give a role a new key. It signs from log index `from_index` on; the old one no more from there.
+
+    Args:
+        directory: folder of keys, the root key among them.
+        role: any; a new root signs the new version together with the old one.
+        from_index: how many entries the log has now.
+        passphrase: of the key files.
+
+    Raises:
+        Malformed: a key cannot be read, or `from_index` lies before the open key's own first index.
+    """
+    folder = Path(directory)
+    chain = _settled(folder, passphrase)
+    for keyid in open_keys(chain, role):
+        first = chain.current.keys[keyid].valid_from
+        if from_index < first:
+            raise Malformed(
+                "too-early", f"expected an index from {first} on, where the key of role {role} begins; found {from_index}",
+                remedy="give the number of entries the log has now",
+            )
+    return _replace(folder, chain, role, from_index, passphrase)
+
+
+def revoke(directory: str | Path, role: RoleName, from_index: int, passphrase: bytes | None = None) -> TrustChain:
+    """Take trust from every key of a role for log indices from `from_index` on, and give it a new key from there.
+
+    Unlike a rotation it reaches back: what such a key signed at `from_index` or later stops verifying.
+
+    Raises:
+        Malformed: a key cannot be read.
+    """
+    folder = Path(directory)
+    return _replace(folder, _settled(folder, passphrase), role, from_index, passphrase)
+
+
+def _entry(key: Ed25519PrivateKey, valid_from: int) -> dict[str, Any]:
+    return {
+        "keytype": "ed25519", "scheme": "ed25519", "public": public_bytes(key).hex(), "valid_from": valid_from, "valid_until": None,
+    }  # fmt: skip
+
+
+def _settled(folder: Path, passphrase: bytes | None) -> TrustChain:
+    chain = read_chain(folder)
+    finish_rotation(folder, chain, passphrase)
+    return chain
+
+
+def _replace(folder: Path, chain: TrustChain, role: RoleName, from_index: int, passphrase: bytes | None) -> TrustChain:
+    """Close the role's windows at `from_index`, add a key, sign, write the waiting key, then `trust.json`, then tidy up."""
+    new = Ed25519PrivateKey.generate()
+    name = key_id(public_bytes(new))
+    value: dict[str, Any] = json.loads(chain.envelopes[-1].payload)
+    value["version"] += 1
+    old_ids = value["roles"][role]["keyids"]
+    for keyid in old_ids:
+        key = value["keys"][keyid]
+        if key["valid_until"] is None or key["valid_until"] > from_index:
+            key["valid_until"] = max(from_index, key["valid_from"])
+    value["keys"][name] = _entry(new, from_index)
+    # A chain is checked without a log index, so a root that is gone must leave its role; other roles keep theirs for what they signed.
+    value["roles"][role]["keyids"] = [name] if role == "root" else [*old_ids, name]
+    root = read_key(folder / "root.pem", passphrase)
+    roots = [root, new] if role == "root" else [root]
+    longer = verify_chain((*chain.envelopes, _signed(value, *roots)))
+    write_key(next_file(folder, role), new, passphrase)
+    _write(folder, longer)
+    finish_rotation(folder, longer, passphrase)
+    return longer
+
+
+def _signed(value: dict[str, Any], *keys: Ed25519PrivateKey) -> Envelope:
+    return sign(TRUST, canonical_bytes(value), [(public_bytes(key), key.sign) for key in keys])
+
+
+def _write(folder: Path, chain: TrustChain) -> None:
+    write_durably(folder / TRUST_FILE, chain.content(), 0o644)
