@@ -16,6 +16,7 @@ from pairmark.adapters.ledgers.columnar import GROUP_ROWS, lines_of, page_of, re
 from pairmark.adapters.ledgers.ingest import CHUNK_BYTES, IngestedLedger, LedgerFormat, ingest_ledger
 from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, Limits
 from pairmark.adapters.ledgers.objects import FileObjectStore
+from pairmark.adapters.ledgers.row_secrets import RowSecrets
 from pairmark.app.errors import Unavailable
 from pairmark.app.seal_run import ReadLedger
 from pairmark.app.stored import Damaged
@@ -23,6 +24,8 @@ from pairmark.domain.episodes import EPISODE_SCHEMA
 
 OLD_SECONDS = 24 * 3600
 """Scratch of an ingest is left behind only by a killed process; after a day it is nobody's."""
+
+KEPT_ROOTS = 1024
 
 OUTCOME_COLUMNS = (
     "task_id", "injection_id", "epoch", "status", "utility", "attack_success", "delivered", "attacker_actions", "served_model",
@@ -60,6 +63,8 @@ class LedgerStore:
 
     def __init__(self, root: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._objects = FileObjectStore(root)
+        self.row_secrets = RowSecrets(root / "row-secrets")
+        self._rows_roots: dict[str, str] = {}
         self._limits = limits
 
     def room(self) -> IO[bytes]:
@@ -98,6 +103,17 @@ class LedgerStore:
         return pl.read_parquet(self.path(digest), columns=list(OUTCOME_COLUMNS)).cast(
             {name: EPISODE_SCHEMA[name] for name in OUTCOME_COLUMNS}
         )
+
+    def rows_root(self, digest: str) -> str:
+        """Root over the ledger's salted rows; worked out once for each process, since it follows from ledger and secret."""
+        found = self._rows_roots.get(digest)
+        if found is None:
+            with _availability():
+                found = self.row_secrets.root(digest, lines_of(self.path(digest)))
+            if len(self._rows_roots) >= KEPT_ROOTS:
+                self._rows_roots.clear()
+            self._rows_roots[digest] = found
+        return found
 
     def lines(self, digest: str, chosen: EpisodeFilter) -> Iterator[bytes]:
         """Canonical lines, in pieces of bounded size."""

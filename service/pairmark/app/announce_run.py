@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pairmark.app.log_writes import log_announcement
 from pairmark.app.moments import moment
 from pairmark.app.ports import StoredRun, Tables
 from pairmark.domain.canonical import canonical_bytes, digest_of
@@ -48,6 +49,7 @@ def announce_run(tables: Tables, run: Run, value: dict[str, Any], run_id: str, n
     )
     tables.documents.put(document, canonical_bytes(value))
     tables.runs.add(stored, complete)
+    log_announcement(tables, stored, value)
     return RunAnnounced(stored, True)
 
 

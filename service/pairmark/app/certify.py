@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from pairmark.app.certificate import certificate_of
 from pairmark.app.check import CheckedPair, check
 from pairmark.app.errors import ConflictAt, Place
-from pairmark.app.history_entry import history_entry
+from pairmark.app.log_records import Signing
+from pairmark.app.log_writes import log_disproof
 from pairmark.app.moments import moment
-from pairmark.app.ports import Certificate, Certification, Ledgers, NewId, Policies, Seal, StoredRun, Tables
+from pairmark.app.ports import Certification, Ledgers, NewId, Policies, Seal, StoredRun, Tables
 from pairmark.app.read_run import run_of_id
 from pairmark.app.read_suite import newest_of_digest
+from pairmark.app.release import release
 from pairmark.app.stored import stored_document, understood
 from pairmark.domain.canonical import canonical_bytes, digest_of, digest_of_bytes, suite_digest
 from pairmark.domain.documents.disproof import DisproofRecord
@@ -71,11 +72,12 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Evidence with its report."""
+    """Evidence with its report; of a certified pair also the root over each given arm's salted rows."""
 
     evidence: Evidence
     experiment: Experiment
     checked: CheckedPair
+    rows: dict[Role, str]
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,10 @@ def judge(evidence: Evidence, ledgers: Ledgers, quality: QualityGate) -> Judged:
         evidence.suite, evidence.suite_digest, arm("benign"), arm("attacked"),
         arm("baseline") if "baseline" in evidence.runs else None,
     )
-    return Judged(evidence, experiment, check(experiment, evidence.policy, evidence.claim.policy, quality, evidence.disproof))
+    checked = check(experiment, evidence.policy, evidence.claim.policy, quality, evidence.disproof)
+    certified = checked.report.verdict == "certified"
+    rows = {role: ledgers.rows_root(seal.ledger) for role, (_, seal, _) in evidence.runs.items()} if certified else {}
+    return Judged(evidence, experiment, checked, rows)
 
 
 def find(tables: Tables, claim: Claim) -> Certified | None:
@@ -165,7 +170,9 @@ def find(tables: Tables, claim: Claim) -> Certified | None:
     return None if there is None else Certified(there, stored_document(tables, there.report), False)
 
 
-def record(tables: Tables, judged: Judged, new_id: NewId, now: datetime, *, certification_id: str | None = None) -> Certified:
+def record(
+    tables: Tables, judged: Judged, signing: Signing, new_id: NewId, now: datetime, *, certification_id: str | None = None
+) -> Certified:
     """Store a result and, if it is certified, release its certificate; a result that is there already stays and is returned."""
     claim, checked = judged.evidence.claim, judged.checked
     there = find(tables, claim)
@@ -181,17 +188,9 @@ def record(tables: Tables, judged: Judged, new_id: NewId, now: datetime, *, cert
         verdict=checked.report.verdict, certificate=certificate_id, created_at=at,
     )
     tables.certifications.add(certification)
+    if claim.disproof is not None and claim.disproves is not None:
+        log_disproof(tables, claim.disproves, claim.disproof, at)
     if certificate_id is not None:
-        _release(tables, judged, certification, certificate_id, at)
+        runs = {role: (run.id, seal) for role, (run, seal, _) in judged.evidence.runs.items()}
+        release(tables, signing, certification, judged.experiment, checked, runs, judged.rows, certificate_id)
     return Certified(certification, checked.content, True)
-
-
-def _release(tables: Tables, judged: Judged, certification: Certification, certificate_id: str, at: str) -> None:
-    evidence = judged.evidence
-    value = certificate_of(
-        certification, certificate_id, at, judged.checked.report, {role: (run.id, seal) for role, (run, seal, _) in evidence.runs.items()}
-    )
-    document = digest_of(value)
-    tables.documents.put(document, canonical_bytes(value))
-    tables.certificates.add(Certificate(certificate_id, certification.id, document, at))
-    tables.history.add(history_entry(judged.experiment, judged.checked, certification, certificate_id, at))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from pairmark.app.log_records import Log
 from pairmark.app.records import (
     UNKNOWN_MIX,
     Certificate,
@@ -113,6 +114,10 @@ class History(Protocol):
         """Note what became of a certificate; kept in step with the log by whoever logs it."""
         ...
 
+    def over(self, suite: str) -> tuple[HistoryLine, ...]:
+        """Every certificate over a suite content, whatever became of it."""
+        ...
+
     def has_name(self, suite_name: str) -> bool:
         """Whether any entry stands under this suite name."""
         ...
@@ -168,6 +173,8 @@ class Tables(Protocol):
     def aggregates(self) -> Aggregates: ...
     @property
     def keys(self) -> Keys: ...
+    @property
+    def log(self) -> Log: ...
 
 
 class Database(Protocol):
@@ -194,6 +201,9 @@ class Ledgers(Protocol):
         ...
 
     def frame(self, digest: str) -> pl.DataFrame: ...
+    def rows_root(self, digest: str) -> str:
+        """Root over the ledger's rows, salted with a secret that is this ledger's and never shown whole."""
+        ...
 
 
 class NamedPolicy(Protocol):

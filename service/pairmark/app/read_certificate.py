@@ -19,7 +19,7 @@ class CertificateRead:
     report: bytes
 
 
-def read_certificate(tables: Tables, certificate_id: str) -> CertificateRead:
+def certificate_of_id(tables: Tables, certificate_id: str) -> Certificate:
     """The certificate with this id.
 
     Raises:
@@ -31,5 +31,15 @@ def read_certificate(tables: Tables, certificate_id: str) -> CertificateRead:
             "unknown-certificate", f"expected the id of a certificate, found {shown(certificate_id)}",
             "only certified pairs have one; GET /v1/history lists them",
         )
+    return found
+
+
+def read_certificate(tables: Tables, certificate_id: str) -> CertificateRead:
+    """The certificate with this id, and its report.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = certificate_of_id(tables, certificate_id)
     report = certification_of_id(tables, found.certification).report
     return CertificateRead(found, stored_document(tables, found.document), stored_document(tables, report))

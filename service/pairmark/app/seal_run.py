@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from pairmark.app.log_writes import log_seal
 from pairmark.app.moments import moment
 from pairmark.app.ports import Seal, StoredRun, Tables
 from pairmark.app.read_run import run_of_id
@@ -93,6 +94,7 @@ def seal_run(tables: Tables, expected: OpenRun, ledger: ReadLedger, now: datetim
         return RunSealed(run, False)
     seal = Seal(run.document, ledger.digest, ledger.count, moment(now))
     tables.runs.seal(run.id, seal)
+    log_seal(tables, run.id, seal)
     sealed = StoredRun(
         id=run.id, arm=run.arm, suite=run.suite, announcement=run.announcement, document=run.document,
         amendments=run.amendments, after_the_fact=run.after_the_fact, created_at=run.created_at, seal=seal,

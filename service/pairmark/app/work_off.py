@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pairmark.app.certify import Certified, Claim, evidence_of, find, judge, record
+from pairmark.app.log_records import Signing
 from pairmark.app.moments import moment
 from pairmark.app.ports import Clock, Database, Job, Ledgers, NewId, Tables
 from pairmark.domain.errors import one_line
@@ -41,7 +42,9 @@ def queue(tables: Tables, claim: Claim, job_id: str, now: datetime) -> Queued | 
     return Queued(job, True)
 
 
-def work_off(database: Database, ledgers: Ledgers, quality: QualityGate, job: Job, new_id: NewId, clock: Clock) -> Certified | None:
+def work_off(
+    database: Database, ledgers: Ledgers, quality: QualityGate, signing: Signing, job: Job, new_id: NewId, clock: Clock
+) -> Certified | None:
     """Judge a queued claim and record the result under the job's id. A failure is noted at the job, and None returned."""
     try:
         with database.reading() as tables:
@@ -49,7 +52,7 @@ def work_off(database: Database, ledgers: Ledgers, quality: QualityGate, job: Jo
         judged = judge(evidence, ledgers, quality)
 
         def finish(tables: Tables) -> Certified:
-            result = record(tables, judged, new_id, clock(), certification_id=job.id)
+            result = record(tables, judged, signing, new_id, clock(), certification_id=job.id)
             tables.jobs.remove(job.id)
             return result
 

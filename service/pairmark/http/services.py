@@ -12,8 +12,12 @@ from fastapi import Depends, Request
 from pairmark.adapters.ledger_store import LedgerStore
 from pairmark.adapters.ledgers.documents import LoadedPolicy, read_policy, shipped_policies
 from pairmark.adapters.ledgers.limits import Limits
+from pairmark.adapters.log.mark import HighWaterMark
+from pairmark.adapters.log.publisher import Publisher
+from pairmark.adapters.log.signing import KeySigning, open_keys
 from pairmark.adapters.quality.gate import great_expectations_gate
 from pairmark.adapters.sql.database import SqlDatabase
+from pairmark.app.log_writes import log_trust_roots
 from pairmark.app.ports import Clock, NewId
 from pairmark.domain.errors import Malformed, shown
 from pairmark.http.settings import Settings
@@ -32,6 +36,9 @@ class Services:
     clock: Clock
     new_id: NewId
     turns: Turns
+    signing: KeySigning
+    publisher: Publisher
+    made_keys: bool
 
     def policies(self, name: str) -> LoadedPolicy:
         """A policy by name. Never by path: names come from requests."""
@@ -43,17 +50,43 @@ class Services:
 
 
 def build_services(settings: Settings) -> Services:
-    """The real parts; makes the data folder."""
+    """The real parts over a migrated database; makes the data folder, and for a new embedded database its keys.
+
+    What a killed service had logged and not published is published here.
+
+    Raises:
+        Malformed: keys that cannot be used.
+        Unavailable: no keys, or a database that does not extend what was signed before.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
+    database = SqlDatabase.at(settings.database)
+    try:
+        opened = open_keys(settings.keys_dir, may_make=lambda: settings.embedded and _nothing_logged(database), origin=settings.log_origin)
+        publisher = Publisher(database, opened.signing, HighWaterMark(settings.keys_dir, opened.signing.origin))
+        publisher.recover()
+        log_trust_roots(database, opened.signing.chain, datetime.now(UTC))
+        publisher.publish()
+    except BaseException:
+        database.close()
+        raise
+    database.after_logging = publisher.publish
     return Services(
         settings=settings,
-        database=SqlDatabase.at(settings.database),
+        database=database,
         ledgers=LedgerStore(settings.data_dir, limits=Limits(ledger=settings.max_ledger_bytes)),
         quality=great_expectations_gate(),
         clock=lambda: datetime.now(UTC),
         new_id=new_id,
         turns=Turns(settings.parallel_checks, settings.waiting_checks),
+        signing=opened.signing,
+        publisher=publisher,
+        made_keys=opened.made,
     )
+
+
+def _nothing_logged(database: SqlDatabase) -> bool:
+    with database.reading() as tables:
+        return tables.log.head().size == 0
 
 
 def new_id(kind: str) -> str:

@@ -20,6 +20,8 @@ class Settings:
     Attributes:
         data_dir: folder of the database file (unless `database_url` names another) and of the ledger objects.
         database_url: SQLAlchemy URL of the database; by default `pairmark.db` in `data_dir`, which migrates itself.
+        keys: folder of the log's keys and its high-water mark; by default `keys` in `data_dir`, where an embedded database makes them.
+        log_origin: name of a log whose keys are made at its first start; a random one by default.
         host: address to listen on.
         port: port to listen on; 0 lets the system choose.
         max_document_bytes: a JSON body.
@@ -38,6 +40,8 @@ class Settings:
 
     data_dir: Path = Path("pairmark-data")
     database_url: str | None = None
+    keys: Path | None = None
+    log_origin: str | None = None
     host: str = "127.0.0.1"
     port: int = 8000
     max_document_bytes: int = 16 * MIB
@@ -57,6 +61,11 @@ class Settings:
     def database(self) -> str:
         """The database's URL."""
         return self.database_url if self.database_url is not None else f"sqlite:///{(self.data_dir / 'pairmark.db').absolute()}"
+
+    @property
+    def keys_dir(self) -> Path:
+        """The folder of keys."""
+        return self.keys if self.keys is not None else self.data_dir / "keys"
 
     @property
     def embedded(self) -> bool:
@@ -82,7 +91,7 @@ class Settings:
 
 def _read(variable: str, kind: object, text: str) -> object:
     if kind != "int":
-        return Path(text) if kind == "Path" else text
+        return Path(text) if str(kind).startswith("Path") else text
     try:
         number = int(text)
     except ValueError:

@@ -60,7 +60,7 @@ class Worker:
             if not waiting:
                 return
             with parts.turns.taken_patiently():
-                if work_off(parts.database, parts.ledgers, parts.quality, waiting[0], parts.new_id, parts.clock) is None:
+                if work_off(parts.database, parts.ledgers, parts.quality, parts.signing, waiting[0], parts.new_id, parts.clock) is None:
                     log.error("certification %s came to nothing", waiting[0].id)
 
 

@@ -28,6 +28,8 @@ class SqlDatabase:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writing = engine.execution_options(**{WRITES: True})
+        self.after_logging: Callable[[], object] | None = None
+        """Called after a commit that logged something, before its writer goes on: publishes the log."""
 
     @classmethod
     def at(cls, url: str) -> SqlDatabase:
@@ -42,16 +44,21 @@ class SqlDatabase:
 
     def write(self, work: Callable[[SqlTables], ResultT]) -> ResultT:
         """Run `work` in one transaction and commit; again on a fresh view when another writer came first."""
-        for tries_left in reversed(range(TRIES)):
+        for _ in range(TRIES - 1):
             try:
-                with _availability(), Session(self._writing) as session:
-                    result = work(SqlTables(session))
-                    session.commit()
-                    return result
+                return self._write_once(work)
             except IntegrityError:
-                if not tries_left:
-                    raise
-        raise AssertionError("unreachable: the last try returns or raises")
+                continue
+        return self._write_once(work)
+
+    def _write_once(self, work: Callable[[SqlTables], ResultT]) -> ResultT:
+        with _availability(), Session(self._writing) as session:
+            tables = SqlTables(session)
+            result = work(tables)
+            session.commit()
+        if tables.grown and self.after_logging is not None:
+            self.after_logging()
+        return result
 
     def close(self) -> None:
         """Let go of all connections."""

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, make_url
 from sqlalchemy.exc import DBAPIError
 
 from pairmark.adapters.sql.engine import WRITES, engine_of
-from pairmark.adapters.sql.models import METADATA
+from pairmark.adapters.sql.log_models import LogEntryRow
 from pairmark.app.errors import Unavailable
 from pairmark.domain.errors import Malformed, one_line
 from pairmark.resources import data_folder
@@ -107,7 +107,7 @@ def _drift(connection: Connection) -> list[str]:
     found, newest = context.get_current_revision(), head()
     if found != newest:
         return [f"expected revision {newest}, found {found or 'an empty database'}; run `pairmark db upgrade`"]
-    return [f"the models and the migrated database differ: {one_line(repr(change), 300)}" for change in compare_metadata(context, METADATA)]
+    return [f"the models and the migrated database differ: {one_line(repr(change), 300)}" for change in compare_metadata(context, LogEntryRow.metadata)]
 
 
 def _config() -> Config:

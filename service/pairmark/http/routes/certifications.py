@@ -101,7 +101,7 @@ def _judged(once: Once, services: Services, worker: Worker, claim: Any) -> Respo
 
     def keep(tables: Tables, prepared: Certified | Evidence | Judged) -> KeptAnswer:
         if isinstance(prepared, Judged):
-            prepared = record(tables, prepared, services.new_id, services.clock())
+            prepared = record(tables, prepared, services.signing, services.new_id, services.clock())
         if isinstance(prepared, Evidence):
             queued = queue(tables, prepared.claim, services.new_id("certification"), services.clock())
             if not isinstance(queued, Certified):

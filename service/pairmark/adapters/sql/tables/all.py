@@ -13,6 +13,7 @@ from pairmark.adapters.sql.tables.documents import SqlDocuments
 from pairmark.adapters.sql.tables.history import SqlHistory
 from pairmark.adapters.sql.tables.jobs import SqlJobs
 from pairmark.adapters.sql.tables.keys import SqlKeys
+from pairmark.adapters.sql.tables.log import SqlLog
 from pairmark.adapters.sql.tables.runs import SqlRuns
 from pairmark.adapters.sql.tables.suites import SqlSuites
 
@@ -58,3 +59,12 @@ class SqlTables:
     @cached_property
     def keys(self) -> SqlKeys:
         return SqlKeys(self._session)
+
+    @cached_property
+    def log(self) -> SqlLog:
+        return SqlLog(self._session)
+
+    @property
+    def grown(self) -> bool:
+        """Whether anything was logged through these tables."""
+        return "log" in self.__dict__ and self.log.grown

@@ -117,6 +117,11 @@ class SqlHistory:
     def mark(self, entry_id: str, status: Status) -> None:
         self._session.execute(update(HistoryRow).where(_id == entry_id).values(status=status))
 
+    def over(self, suite: str) -> tuple[HistoryLine, ...]:
+        asked = select(_id, _created_at, _summary, _suite, _definition, _status)
+        asked = asked.where(_suite == suite, _status.in_(("valid", "superseded", "revoked"))).order_by(_created_at, _id)
+        return tuple(_line(row) for row in self._session.execute(asked))
+
     def has_name(self, suite_name: str) -> bool:
         if not is_plain(suite_name):
             return False

@@ -1,0 +1,109 @@
+"""Publishing: a committed head is proven to extend all that was signed before, signed, and stored.
+
+The order is: prove, move the mark, sign and store the checkpoint. The mark moves first, since a stored checkpoint can be read by
+anybody at once; killed in between, the next start signs the same head again, to the same bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from pairmark.adapters.log.mark import HighWaterMark
+from pairmark.app.errors import Unavailable
+from pairmark.app.log_records import LogHead, Signing, StoredCheckpoint
+from pairmark.app.ports import Database, Tables
+from pairmark.domain.errors import Malformed
+from pairmark.provenance.checkpoint import Checkpoint, open_checkpoint
+from pairmark.provenance.merkle import consistency_proof, root, verify_consistency
+
+REMEDY = (
+    "the database is older than, or another than, what was signed: restore the newest copy; the signer never signs a fork."
+    " See docs/log.md"
+)
+
+
+class Publisher:
+    """Signs heads of one database's log. Safe for many threads and processes at once."""
+
+    def __init__(self, database: Database, signing: Signing, mark: HighWaterMark) -> None:
+        self._database, self._signing, self._mark = database, signing, mark
+        self._one_at_a_time = threading.Lock()
+
+    def publish(self) -> StoredCheckpoint | None:
+        """A checkpoint over every entry committed before this call; None while the log is empty.
+
+        Many callers who wait share one signature.
+
+        Raises:
+            Unavailable: the log does not extend what was signed before, or its head cannot be signed now.
+        """
+        with self._database.reading() as tables:
+            wanted = tables.log.head().size
+        return self.cover(wanted)
+
+    def cover(self, size: int) -> StoredCheckpoint | None:
+        """A checkpoint over at least `size` entries, signed now unless there is one."""
+        there = self._stored(size)
+        if there is not None or size == 0:
+            return there
+        with self._one_at_a_time, self._mark.locked():
+            return self._stored(size) or self._sign()
+
+    def recover(self) -> StoredCheckpoint | None:
+        """What a start does: prove that the log extends all that was signed, and publish what a killed process left unpublished."""
+        with self._one_at_a_time, self._mark.locked():
+            return self._sign()
+
+    def _stored(self, size: int) -> StoredCheckpoint | None:
+        with self._database.reading() as tables:
+            return tables.log.checkpoint(size)
+
+    def _sign(self) -> StoredCheckpoint | None:
+        with self._database.reading() as tables:
+            head, last, marked = tables.log.head(), tables.log.checkpoint(), self._mark.read()
+            if head.size and root(tables.log.node, head.size) != head.root:
+                raise _refusal(f"expected the stored tree of {head.size} entries to have the stored root, found another")
+            if marked is None and last is not None:
+                raise _refusal(f"expected the high-water mark {self._mark.path}, found none although {last.size} entries were signed")
+            if marked is not None:
+                _require_extends(tables, head, marked, f"what the high-water mark {self._mark.path} says was signed")
+            if last is not None:
+                signed = self._signed_head(last)
+                _require_extends(tables, head, signed, "the last checkpoint")
+                if signed.size == head.size and marked is not None and marked.size >= head.size:
+                    return last
+        if head.size == 0:
+            return None
+        self._mark.advance(head)
+        made = StoredCheckpoint(head.size, self._signing.sign_checkpoint(Checkpoint(self._signing.origin, head.size, head.root)))
+        self._database.write(lambda tables: _keep(tables, made))
+        return made
+
+    def _signed_head(self, stored: StoredCheckpoint) -> LogHead:
+        try:
+            found = open_checkpoint(stored.note, self._signing.origin, self._signing.log_keys())
+        except Malformed as problem:
+            raise _refusal(f"expected the last checkpoint signed by this log's key, found: {problem.message}") from None
+        if found.size != stored.size:
+            raise _refusal(f"expected the last checkpoint over {stored.size} entries, found {found.size}")
+        return LogHead(found.size, found.root)
+
+
+def _keep(tables: Tables, made: StoredCheckpoint) -> None:
+    if tables.log.checkpoint_of(made.size) is None:
+        tables.log.add_checkpoint(made)
+
+
+def _require_extends(tables: Tables, head: LogHead, old: LogHead, what: str) -> None:
+    """Refuse a head that does not extend `old`."""
+    if old.size > head.size:
+        raise _refusal(f"expected a log of at least {old.size} entries ({what}), found {head.size}")
+    if old.size == 0:
+        return
+    proof = consistency_proof(tables.log.node, old.size, head.size)
+    if not verify_consistency(old.size, head.size, proof, old.root, head.root):
+        raise _refusal(f"expected the log to extend the {old.size} entries of {what}, found other entries among them")
+
+
+def _refusal(message: str) -> Unavailable:
+    return Unavailable("log-forked", message, REMEDY, 3600)
