@@ -19,13 +19,16 @@ from pairmark.cli import (
     demo,
     history,
     import_,
+    keys,
     plan,
     policy,
+    prove,
     rules,
     serve,
     submit,
     suite,
     tally,
+    verify,
 )
 from pairmark.cli import certify as certify_command
 from pairmark.cli.console import clean, complain, prepare_streams
@@ -44,7 +47,8 @@ app = typer.Typer(
         " and that the injections arrived, and only then gives the pair of numbers."
     ),
     epilog=(
-        "Exit: 0 certified or done, 1 refused, 2 malformed input or usage, 3 quarantined, 69 the service or its database"
+        "Exit: 0 certified, valid or done, 1 refused or invalid, 2 malformed input or usage, 3 quarantined, 4 revoked,"
+        " 5 superseded, 6 signature or status not checked, 69 the service or its database"
         " cannot be reached, 70 a bug, 74 output cannot be written."
     ),
 )
@@ -57,6 +61,9 @@ app.command("check")(check.check)
 app.command("tally")(tally.tally)
 app.command("submit")(submit.submit)
 app.command("certify")(certify_command.certify)
+app.command("verify")(verify.verify)
+app.command("prove")(prove.prove)
+app.add_typer(keys.app, name="keys")
 app.command("history")(history.history)
 app.command("compare")(compare.compare)
 app.command("plan")(plan.plan)
