@@ -146,7 +146,7 @@ def payload_of(log: Log, pair: Pair, serial: str, **changes: Any) -> bytes:
         for role, run in pair.runs.items()
     }
     parts: dict[str, Any] = {
-        "serial": serial, "issued_at": AT, "certification": f"certification-{serial}", "version": "0.1.0", "commit": None,
+        "serial": serial, "issued_at": AT, "certification": f"certification-{serial}", "version": "0.0.1", "commit": None,
         "manifest": pair.manifest, "labels": [pair.manifest["version"]], "report": pair.report, "arms": arms, "up_to": len(before),
     }
     return certificate_bytes(**{**parts, **changes})

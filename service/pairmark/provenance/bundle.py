@@ -7,24 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
-from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
+from pairmark.domain.canonical import digest_of_bytes
 from pairmark.domain.documents.base import Strict, malformed_from
 from pairmark.domain.errors import Malformed
-from pairmark.domain.strict_json import parse
 from pairmark.provenance.checkpoint import Receipt, parse_receipt
-from pairmark.provenance.dsse import Envelope, envelope_of
+from pairmark.provenance.dsse import Envelope, EnvelopeShape, decoded
 from pairmark.provenance.entries import Entry, parse_entry
+from pairmark.provenance.exact import exact_bytes, read_exact
 
 MAX_BUNDLE_BYTES = 64_000_000
 SCHEMA = "pairmark/bundle/v1"
 
 
 class _Logged(Strict):
-    envelope: dict[str, JsonValue]
+    envelope: EnvelopeShape
     entry: dict[str, JsonValue]
     receipt: str
 
@@ -32,7 +33,7 @@ class _Logged(Strict):
 class _Bundle(_Logged):
     schema_: Literal["pairmark/bundle/v1"] = Field(alias="schema")
     statuses: Annotated[tuple[_Logged, ...], Field(max_length=1000)]
-    svr: dict[str, JsonValue]
+    svr: EnvelopeShape
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,19 @@ class Logged:
 
     def value(self) -> dict[str, Any]:
         """As a JSON value."""
-        return {"envelope": self.envelope.value(), "entry": parse(self.entry), "receipt": self.receipt.decode()}
+        return {"envelope": self.envelope.value(), "entry": read_exact(self.entry, "a log entry"), "receipt": self.receipt.decode()}
 
-    @property
+    @cached_property
     def envelope_digest(self) -> str:
         """Digest of the envelope's bytes."""
         return digest_of_bytes(self.envelope.content())
 
+    @cached_property
     def parsed_entry(self) -> Entry:
         """The entry's model. Raises Malformed."""
         return parse_entry(self.entry)
 
+    @cached_property
     def parsed_receipt(self) -> Receipt:
         """The receipt's parts. Raises Malformed."""
         return parse_receipt(self.receipt)
@@ -71,7 +74,7 @@ class Bundle:
 
     def content(self) -> bytes:
         """The file: RFC 8785 bytes, without a newline."""
-        return canonical_bytes(
+        return exact_bytes(
             {
                 "schema": SCHEMA,
                 **self.certificate.value(),
@@ -92,33 +95,36 @@ def parse_bundle(data: bytes, *, file: str | None = None) -> Bundle:
         raise Malformed(
             "too-large", f"expected a bundle of at most {MAX_BUNDLE_BYTES} bytes, found {len(data)}", file, remedy="fetch it again"
         )
-    value = parse(data, file=file)
+    value = read_exact(data, "a certificate bundle", file=file)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise Malformed("not-a-bundle", f"expected a certificate bundle ({SCHEMA})", file, remedy="give certificate.json")
-    if canonical_bytes(value) != data:
-        raise Malformed(
-            "not-canonical", "expected a bundle in RFC 8785 form, found other bytes", file, remedy="fetch it again, do not reformat it"
-        )
     try:
         found = _Bundle.model_validate_json(data)
     except ValidationError as problem:
         raise malformed_from(problem, data, file) from None
     return Bundle(
         _logged(found, "", file),
-        envelope_of(found.svr, file=file, pointer="/svr"),
+        _decoded(found.svr, "/svr", file),
         tuple(_logged(item, f"/statuses/{number}", file) for number, item in enumerate(found.statuses)),
     )
 
 
-def _logged(found: _Logged, pointer: str, file: str | None) -> Logged:
-    envelope = envelope_of(found.envelope, file=file, pointer=f"{pointer}/envelope")
+def _decoded(found: EnvelopeShape, pointer: str, file: str | None) -> Envelope:
     try:
-        logged = Logged(envelope, canonical_bytes(found.entry), found.receipt.encode())
-        logged.parsed_entry()
+        return decoded(found)
+    except Malformed as problem:
+        raise problem.located(file=file, pointer=pointer) from None
+
+
+def _logged(found: _Logged, pointer: str, file: str | None) -> Logged:
+    envelope = _decoded(found.envelope, f"{pointer}/envelope", file)
+    try:
+        logged = Logged(envelope, exact_bytes(found.entry), found.receipt.encode())
+        _ = logged.parsed_entry
     except Malformed as problem:
         raise problem.located(file=file, pointer=f"{pointer}/entry") from None
     try:
-        logged.parsed_receipt()
+        _ = logged.parsed_receipt
     except Malformed as problem:
         raise problem.located(file=file, pointer=f"{pointer}/receipt") from None
     return logged

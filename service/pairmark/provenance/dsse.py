@@ -13,11 +13,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from pairmark.domain.canonical import canonical_bytes, digest_of
+from pairmark.domain.canonical import digest_of
 from pairmark.domain.documents.base import Strict
 from pairmark.domain.errors import Malformed, shown
-from pairmark.domain.strict_json import parse
 from pairmark.provenance import ed25519
+from pairmark.provenance.exact import exact_bytes, read_exact
 from pairmark.provenance.note import decode_base64, encode_base64
 
 MAX_SIGNATURES = 100
@@ -30,7 +30,9 @@ class _Signature(Strict):
     sig: str
 
 
-class _Envelope(Strict):
+class EnvelopeShape(Strict):
+    """An envelope as JSON, base64 not decoded yet."""
+
     payload: str
     payloadType: str  # noqa: N815 - the format's own name
     signatures: Annotated[tuple[_Signature, ...], Field(min_length=1, max_length=MAX_SIGNATURES)]
@@ -54,7 +56,7 @@ class Envelope:
 
     def content(self) -> bytes:
         """Its RFC 8785 bytes."""
-        return canonical_bytes(self.value())
+        return exact_bytes(self.value())
 
 
 def key_id(public: bytes) -> str:
@@ -81,13 +83,7 @@ def parse_envelope(data: bytes, *, file: str | None = None) -> Envelope:
     Raises:
         Malformed: bytes that are not canonical, unknown keys, base64 that is not canonical.
     """
-    value = parse(data, file=file)
-    envelope = envelope_of(value, file=file)
-    if envelope.content() != data:
-        raise Malformed(
-            "not-canonical", "expected an envelope in RFC 8785 form, found other bytes", file, remedy="fetch it again, do not reformat it"
-        )
-    return envelope
+    return envelope_of(read_exact(data, "an envelope", file=file), file=file)
 
 
 def envelope_of(value: object, *, file: str | None = None, pointer: str = "") -> Envelope:
@@ -97,12 +93,17 @@ def envelope_of(value: object, *, file: str | None = None, pointer: str = "") ->
         Malformed: another shape.
     """
     try:
-        found = _Envelope.model_validate_json(canonical_bytes(value))
+        found = EnvelopeShape.model_validate_json(exact_bytes(value))
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         raise Malformed(
             "invalid-envelope", f"expected a DSSE envelope: {first['msg']} at {first['loc']}", file, None, pointer, "fetch it again"
         ) from None
+    return decoded(found)
+
+
+def decoded(found: EnvelopeShape) -> Envelope:
+    """The envelope with its bytes. Raises Malformed where base64 is not canonical."""
     return Envelope(
         found.payloadType, decode_base64(found.payload), tuple((item.keyid, decode_base64(item.sig)) for item in found.signatures)
     )

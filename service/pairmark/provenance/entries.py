@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import Count, Digest, Identifier, Ordinal, Strict, Time
 from pairmark.domain.errors import Malformed
-from pairmark.domain.strict_json import parse
+from pairmark.provenance.exact import read_exact
 
 Reason = Literal[
     "measurement-error", "suite-defect", "checker-defect", "policy-defect", "arm-mismatch", "ledger-tampering", "key-compromise",
@@ -148,11 +148,9 @@ def parse_entry(data: bytes, *, file: str | None = None, line: int | None = None
     if len(data) > MAX_ENTRY_BYTES:
         raise Malformed("too-large", f"expected an entry of at most {MAX_ENTRY_BYTES} bytes, found {len(data)}", file, line, remedy=remedy)
     try:
-        value = parse(data)
+        read_exact(data, "a log entry")
     except Malformed as problem:
         raise problem.located(file=file, line=line) from None
-    if canonical_bytes(value) != data:
-        raise Malformed("not-canonical", "expected a log entry in RFC 8785 form, found other bytes", file, line, remedy=remedy)
     try:
         return _adapter.validate_json(data)
     except ValidationError as problem:

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
-from pairmark.domain.canonical import DIGEST_PREFIX, canonical_bytes
+from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.documents.base import Identifier, Strict, malformed_from
-from pairmark.domain.errors import Malformed, shown
-from pairmark.domain.strict_json import JsonValue, parse
+from pairmark.provenance.exact import read_exact
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 
@@ -54,26 +53,8 @@ def read_as(model: type[Any], payload: bytes, what: str, *, file: str | None = N
     Raises:
         Malformed: not canonical, a number with a fraction or exponent, or another shape than `model`.
     """
-    value = parse(payload, file=file)
-    if not isinstance(value, dict) or canonical_bytes(value) != payload:
-        raise Malformed("not-canonical", f"expected {what} in RFC 8785 form, found other bytes", file, remedy="fetch it again")
-    refuse_fractions(value)
+    value = read_exact(payload, what, file=file)
     try:
         return model.model_validate_json(payload), value
     except ValidationError as problem:
         raise malformed_from(problem, payload, file) from None
-
-
-def refuse_fractions(value: JsonValue) -> None:
-    """Raise Malformed where a number is not an integer: signed numbers are integers or text."""
-    stack: list[JsonValue] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-        elif isinstance(item, float):
-            raise Malformed(
-                "fraction", f"expected integers, text and booleans only, found {shown(item)}", remedy="do not trust it"
-            )

@@ -11,6 +11,7 @@ from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import Digest, Identifier, Strict, malformed_from
 from pairmark.domain.errors import Malformed
 from pairmark.domain.strict_json import parse
+from pairmark.provenance.exact import read_exact
 from pairmark.provenance.rows import RowProof, ShownRow, shown_row
 from pairmark.provenance.statement import ArmRole, Statement
 
@@ -47,9 +48,7 @@ def shown_rows(data: bytes, statement: Statement, envelope: str, *, file: str | 
     Raises:
         Malformed: not in RFC 8785 form, of another certificate, of an arm without a rows root, or a row that is not in its ledger.
     """
-    value = parse(data, file=file)
-    if not isinstance(value, dict) or canonical_bytes(value) != data:
-        raise Malformed("not-canonical", "expected a proof of rows in RFC 8785 form", file, remedy="ask for it again, do not reformat it")
+    read_exact(data, "a proof of rows", file=file)
     try:
         proof = ShownRows.model_validate_json(data)
     except ValidationError as problem:

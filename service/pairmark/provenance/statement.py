@@ -20,6 +20,7 @@ from pairmark.domain.documents.run import Epoch, LedgerReference
 from pairmark.domain.documents.suite import Weighting
 from pairmark.domain.errors import Malformed, shown
 from pairmark.domain.verdict import verdict_of
+from pairmark.provenance.exact import exact_bytes
 from pairmark.provenance.in_toto import StatementOf, read_as, statement_value, subject
 from pairmark.provenance.registrations import Registered
 
@@ -331,7 +332,7 @@ def read_statement(payload: bytes, *, file: str | None = None) -> Statement:
     """
     document, value = read_as(CertificateStatement, payload, "a certificate statement", file=file)
     predicate: dict[str, Any] = value["predicate"]
-    report = canonical_bytes(report_value(predicate))
+    report = exact_bytes(report_value(predicate))
     problem = _contradiction(document.predicate, value, predicate, report)
     if problem is not None:
         raise Malformed("contradiction", problem, file, remedy="do not trust this certificate")

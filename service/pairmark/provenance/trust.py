@@ -13,8 +13,8 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.documents.base import Count, Document, Identifier, Ordinal, Strict, malformed_from
 from pairmark.domain.errors import Malformed, shown
-from pairmark.domain.strict_json import parse
 from pairmark.provenance import dsse, ed25519
+from pairmark.provenance.exact import read_exact
 from pairmark.provenance.note import NoteKey, is_key_name
 
 RoleName = Literal["root", "certifier", "revoker", "log"]
@@ -130,9 +130,7 @@ def read_trust_root(payload: bytes, *, file: str | None = None) -> TrustRoot:
     Raises:
         Malformed: not canonical, or not a trust root.
     """
-    value = parse(payload, file=file)
-    if not isinstance(value, dict) or canonical_bytes(value) != payload:
-        raise Malformed("not-canonical", "expected a trust root in RFC 8785 form", file, remedy="fetch it again")
+    read_exact(payload, "a trust root", file=file)
     try:
         return TrustRoot.model_validate_json(payload)
     except ValidationError as problem:
@@ -203,12 +201,10 @@ def parse_trust(data: bytes, *, pinned: str | None = None, file: str | None = No
     Raises:
         Malformed: not canonical, another shape, or a chain that does not hold.
     """
-    value: Any = parse(data, file=file)
+    value: Any = read_exact(data, "a trust chain", file=file)
     shape = isinstance(value, dict) and set(value) == {"schema", "roots"} and isinstance(value["roots"], list)
     if not shape or value["schema"] != "pairmark/trust-chain/v1":
         raise Malformed("invalid-trust", "expected a trust chain (pairmark/trust-chain/v1)", file, remedy="give the service's trust.json")
-    if canonical_bytes(value) != data:
-        raise Malformed("not-canonical", "expected a trust chain in RFC 8785 form", file, remedy="fetch it again, do not reformat it")
     envelopes = tuple(
         dsse.envelope_of(item, file=file, pointer=f"/roots/{number}") for number, item in enumerate(value["roots"])
     )

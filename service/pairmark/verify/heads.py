@@ -41,7 +41,7 @@ def proven_head(logged: Logged, trust: TrustRoot) -> Checkpoint:
     Raises:
         Malformed: the checkpoint is not trusted, or the entry is not in its tree at the receipt's index.
     """
-    receipt = logged.parsed_receipt()
+    receipt = logged.parsed_receipt
     head = head_of(receipt.checkpoint, trust)
     if not receipt.leads_to(leaf_hash(logged.entry), head):
         raise Malformed(

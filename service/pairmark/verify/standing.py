@@ -21,15 +21,15 @@ def status(at: AtHand) -> Said:
     """Fold what is known of the certificate."""
     # 8. status
     bundle, trust, statement = at.whole_bundle(), at.trust(), at.whole_statement()
-    serial, index = statement.predicate.serial, bundle.certificate.parsed_receipt().index
+    serial, index = statement.predicate.serial, bundle.certificate.parsed_receipt.index
     beside = list(_beside(bundle, trust, serial, index))
     log = at.log()
     if log is None:
         if not beside:
             raise Unchecked("whether it was revoked since cannot be known without the whole log (--log)")
-        at.standing = fold([(index, bundle.certificate.parsed_entry()), *beside])[serial]
+        at.standing = fold([(index, bundle.certificate.parsed_entry), *beside])[serial]
         return "PASS", f"{at.standing.status}, by what stands in the bundle"
-    _holds(log, [(index, bundle.certificate.parsed_entry()), *beside])
+    _holds(log, [(index, bundle.certificate.parsed_entry), *beside])
     later = [item for item in beside if item[0] >= log.head.size]
     standing = fold([*_about(log, trust, serial, bundle.certificate.envelope_digest), *later]).get(serial)
     short = _too_short(at, log, index)
@@ -43,8 +43,8 @@ def _beside(bundle: Bundle, trust: TrustRoot, serial: str, index: int) -> Iterat
     """The status changes in the bundle, each signed, included, about this certificate, and after it."""
     last = index
     for logged in bundle.statuses:
-        entry = logged.parsed_entry()
-        place = logged.parsed_receipt().index
+        entry = logged.parsed_entry
+        place = logged.parsed_receipt.index
         if not isinstance(entry, StatusEntry) or place <= last:
             raise Malformed("wrong-status", "expected status changes after the certificate, in log order; found another entry", remedy=REFUSE)
         _check_change(entry, logged.envelope, trust, place, serial, bundle.certificate.envelope_digest)

@@ -95,7 +95,7 @@ def _signature(at: AtHand) -> Said:
     if at.trust_data is not None:
         at.chain = parse_trust(at.trust_data, pinned=at.root_digest)
     bundle, trust = at.whole_bundle(), at.trust()
-    index = bundle.certificate.parsed_receipt().index
+    index = bundle.certificate.parsed_receipt.index
     names = signed(bundle.certificate.envelope, trust, "certifier", index)
     signed(bundle.svr, trust, "certifier", index)
     by = ", ".join(name[:16] for name in names)
@@ -105,7 +105,7 @@ def _signature(at: AtHand) -> Said:
 def _inclusion(at: AtHand) -> Said:
     # 3. inclusion
     certificate = at.whole_bundle().certificate
-    entry = certificate.parsed_entry()
+    entry = certificate.parsed_entry
     if not isinstance(entry, ReleasedEntry):
         raise Malformed("wrong-entry", f"expected the log entry of a certificate, found one of kind {entry.kind}", remedy=REFUSE)
     if entry.body.envelope != certificate.envelope_digest:
@@ -114,15 +114,15 @@ def _inclusion(at: AtHand) -> Said:
             remedy=REFUSE,
         )
     at.head = proven_head(certificate, at.trust())
-    return "PASS", f"entry {certificate.parsed_receipt().index} of the log of {at.head.size} entries"
+    return "PASS", f"entry {certificate.parsed_receipt.index} of the log of {at.head.size} entries"
 
 
 def _statement(at: AtHand) -> Said:
     # 4. statement
     bundle = at.whole_bundle()
     found = read_statement(bundle.certificate.envelope.payload)
-    entry, predicate = bundle.certificate.parsed_entry(), found.predicate
-    index = bundle.certificate.parsed_receipt().index
+    entry, predicate = bundle.certificate.parsed_entry, found.predicate
+    index = bundle.certificate.parsed_receipt.index
     if not isinstance(entry, ReleasedEntry) or (entry.body.certificate, entry.body.suite) != (predicate.serial, predicate.suite.digest):
         raise Malformed("contradiction", "expected a log entry of this certificate and suite, found another", remedy=REFUSE)
     if predicate.registrations.up_to > index:
