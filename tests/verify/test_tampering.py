@@ -1,0 +1,166 @@
+"""Nothing that was changed is accepted, nothing crashes, and each change is caught by a named step.
+
+`make test` tries a sample of two thousand; the slow test tries more than a hundred thousand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import pytest
+
+from pairmark.domain.errors import Malformed
+from pairmark.provenance.bundle import parse_bundle
+from pairmark.provenance.statement import read_statement
+from pairmark.verify import STEPS, verify_bundle
+from tests.provenance.making import Log, announce, bundle_at, chain_of, change, release, root_value, small_pair
+from tests.verify.tampering import BYTES, Change, lines_of, payload_of, signature_of, structure, text_of
+
+CORPUS = Path(__file__).parent / "corpus"
+What = Literal["bundle", "trust", "log"]
+
+
+@dataclass(frozen=True)
+class Files:
+    bundle: bytes
+    trust: bytes
+    log: bytes
+
+
+@cache
+def files() -> Files:
+    """A superseded certificate with its status beside it, on a log with some more."""
+    log, pair = Log(), small_pair()
+    announce(log, pair)
+    first = release(log, pair, "c1")
+    release(log, pair, "c2")
+    status = change(log, ["c1"], "superseded", by="c2")
+    return Files(bundle_at(log, first, [status]), chain_of(root_value(), root_value(2)).content(), log.export())
+
+
+CHANGES: dict[What, tuple[Change, ...]] = {
+    "bundle": (
+        *BYTES, structure, payload_of("envelope"), payload_of("svr"), payload_of("statuses", 0, "envelope"), text_of("receipt"),
+        text_of("statuses", 0, "receipt"), signature_of("envelope"), signature_of("svr"), signature_of("statuses", 0, "envelope"),
+    ),
+    "trust": (*BYTES, structure, payload_of("roots", 0), payload_of("roots", 1), signature_of("roots", 0), signature_of("roots", 1)),
+    "log": (*BYTES, lines_of),
+}  # fmt: skip
+
+
+def try_changes(what: What, seeds: range) -> Counter[str]:
+    """Change one file after another; returns how often each step failed."""
+    caught: Counter[str] = Counter()
+    whole = files()
+    original: bytes = getattr(whole, what)
+    for seed in seeds:
+        random = Random(f"{what} {seed}")
+        kind = random.choice(CHANGES[what])
+        data = kind(random, original)
+        if data == original:
+            continue
+        given = {"bundle": whole.bundle, "trust": whole.trust, "log": whole.log, what: data}
+        found = verify_bundle(given["bundle"], trust=given["trust"], log=given["log"] if what == "log" or seed % 8 == 0 else None)
+        assert found.failed or _status_taken_out(whole.bundle, given["bundle"]) or _older_trust(given["trust"]), (what, seed, found)
+        caught.update(found.failed[:1])
+    return caught
+
+
+def _status_taken_out(before: bytes, after: bytes) -> bool:
+    """A bundle without its status change is a bundle; it does not say `valid`, and the log says what happened."""
+    if before == after:
+        return False
+    found = parse_bundle(after)
+    return found.statuses == () and found.certificate == parse_bundle(before).certificate and verify_bundle(after).exit_code == 6
+
+
+def _older_trust(trust: bytes) -> bool:
+    """A trust root that ends a version earlier is a trust root; only who saw the later one can know."""
+    return trust == chain_of(root_value()).content()
+
+
+def test_what_was_not_changed_is_accepted() -> None:
+    whole = files()
+    assert verify_bundle(whole.bundle, trust=whole.trust).exit_code == 5
+    assert verify_bundle(whole.bundle, trust=whole.trust, log=whole.log).failed == ()
+
+
+@pytest.mark.parametrize(("what", "count"), [("bundle", 1200), ("trust", 500), ("log", 300)])
+def test_a_sample_of_changes_is_caught(what: What, count: int) -> None:
+    caught = try_changes(what, range(count))
+    assert sum(caught.values()) > 0.9 * count
+    assert set(caught) >= {"bundle": {"shape", "signature", "inclusion", "statement", "status"}, "trust": {"signature"}, "log": {"status"}}[what] - (
+        {"statement"} if what == "bundle" else set()
+    )
+    assert set(caught) <= set(STEPS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(20))
+def test_a_hundred_thousand_changes_are_caught(shard: int) -> None:
+    counted = Counter[str]()
+    for what, size in (("bundle", 3500), ("trust", 1000), ("log", 700)):
+        counted.update(try_changes(what, range(10_000 + shard * size, 10_000 + (shard + 1) * size)))  # type: ignore[arg-type]  # a literal
+    assert sum(counted.values()) > 5000
+
+
+ARTIFACTS = sorted(path.relative_to(CORPUS / "artifacts").as_posix() for path in (CORPUS / "artifacts").rglob("*.json*"))
+
+
+def try_artifact(name: str, seeds: range, tmp_path: Path) -> int:
+    """Change one artifact after another; returns how many changes were caught where the artifacts are read."""
+    from pairmark.verify.material import read_experiment
+
+    statement = read_statement(parse_bundle((CORPUS / "certificate.json").read_bytes()).certificate.envelope.payload)
+    folder = tmp_path / "artifacts"
+    for path in (CORPUS / "artifacts").rglob("*"):
+        if path.is_file():
+            target = folder / path.relative_to(CORPUS / "artifacts")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    original = (folder / name).read_bytes()
+    caught = 0
+    for seed in seeds:
+        random = Random(f"{name} {seed}")
+        data = random.choice([*BYTES[:4], structure] if name.endswith(".json") else BYTES[:4])(random, original)
+        (folder / name).write_bytes(data)
+        try:
+            read_experiment(folder, statement.predicate)
+        except Malformed:
+            caught += 1
+        else:
+            assert _same_document(original, data), (name, seed)
+    return caught
+
+
+def _same_document(before: bytes, after: bytes) -> bool:
+    """White space between the parts of a document is not part of it."""
+    import json
+
+    return [json.loads(line) for line in _documents(before)] == [json.loads(line) for line in _documents(after)]
+
+
+def _documents(data: bytes) -> list[bytes]:
+    import json
+
+    try:
+        json.loads(data)
+    except ValueError:
+        return [line for line in data.split(b"\n") if line.strip()]
+    return [data]
+
+
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_changed_artifacts_are_caught(name: str, tmp_path: Path) -> None:
+    assert try_artifact(name, range(25), tmp_path) >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_many_changed_artifacts_are_caught(name: str, tmp_path: Path) -> None:
+    assert try_artifact(name, range(1000, 1400), tmp_path) >= 320
