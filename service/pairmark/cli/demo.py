@@ -83,6 +83,8 @@ def demo(
             rows.append(
                 (story.folder, reply.value["report"]["verdict"], reply.model.certificate or "none", story.shows)
             )
+            if reply.model.certificate is not None:
+                _keep_certificate(client, reply.model.certificate, home)
     _step(6, "judging the certified pair again, offline, as `pairmark check` does")
     same = _same_offline(home)
     say(f"     {'the same report, byte for byte' if same else 'ANOTHER report than the service gave'}")
@@ -156,6 +158,15 @@ def _write_report(path: Path, report: dict[str, Any]) -> None:
     path.write_bytes(canonical_bytes(report) + b"\n")
 
 
+def _keep_certificate(client: Client, certificate: str, home: Path) -> None:
+    """What a stranger needs to verify it without the service."""
+    from pairmark.cli.whole_files import write_whole
+
+    write_whole(home / "certificate.json", [client.log.bundle(certificate)])
+    write_whole(home / "trust.json", [client.log.trust()])
+    write_whole(home / "log.jsonl", client.log.export())
+
+
 def _same_offline(home: Path) -> bool:
     from pairmark.adapters.quality.gate import great_expectations_gate
     from pairmark.app.check import check
@@ -201,10 +212,17 @@ def _where_lines(data: Path, home: Path) -> Iterator[str]:
                 ", ".join(f"{home / name}/" for name in ("benign", "attacked", "baseline", "refused", "quarantined")),
             ),
             ("  reports", ", ".join(str(home / story.report) for story in STORIES)),
+            ("  certificate", str(home / "certificate.json")),
+            ("  its proof", f"{home / 'trust.json'}, {home / 'log.jsonl'}"),
+            ("  keys", f"{data / 'keys'} (made by the first start, readable by you alone)"),
         ]
     )
     yield "Try"
     yield f"  pairmark check {arguments} --baseline {clean(home / 'baseline')}"
+    yield (
+        f"  pairmark verify {clean(home / 'certificate.json')} --trust {clean(home / 'trust.json')}"
+        f" --log {clean(home / 'log.jsonl')} --artifacts {clean(home)}"
+    )
     yield f"  pairmark serve --data {clean(data)}"
     yield "  pairmark history agentdojo/banking@v1.2.2     (while it serves)"
 

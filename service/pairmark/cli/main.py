@@ -17,16 +17,21 @@ from pairmark.cli import (
     compare,
     db,
     demo,
+    disprove,
+    export,
     history,
     import_,
     keys,
+    log,
     plan,
     policy,
     prove,
+    revoke,
     rules,
     serve,
     submit,
     suite,
+    supersede,
     tally,
     verify,
 )
@@ -63,7 +68,12 @@ app.command("submit")(submit.submit)
 app.command("certify")(certify_command.certify)
 app.command("verify")(verify.verify)
 app.command("prove")(prove.prove)
+app.command("revoke")(revoke.revoke)
+app.command("supersede")(supersede.supersede)
+app.command("disprove")(disprove.disprove)
 app.add_typer(keys.app, name="keys")
+app.add_typer(log.app, name="log")
+app.command("export")(export.export)
 app.command("history")(history.history)
 app.command("compare")(compare.compare)
 app.command("plan")(plan.plan)

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pairmark.client.connection import FIRST_PAUSE_SECONDS, Call, Connection, Reply, refusal_in
 from pairmark.client.errors import NoAnswer
 from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger
+from pairmark.client.log_calls import LogCalls
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
@@ -47,6 +48,8 @@ class Client:
     def __init__(self, base_url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
         """`timeout` bounds every single wait for the service, in seconds."""
         self._connection = Connection(base_url, timeout=timeout, transport=transport)
+        self.log = LogCalls(self._connection)
+        """Calls about the transparency log, and the standing of certificates."""
 
     def close(self) -> None:
         """Close the connections."""

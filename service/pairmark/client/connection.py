@@ -76,6 +76,18 @@ class Connection:
                 "check the URL and the versions",
             ) from None
 
+    def fetch(self, path: str, parameters: Mapping[str, Any] | None = None) -> bytes:
+        """The bytes under a path, as they are.
+
+        Raises:
+            ProblemError: the service refused.
+            NoAnswer: nobody answered, or not a Pairmark service.
+        """
+        response = self._repeated(Call("GET", path, parameters=parameters))
+        if response.status_code != 200:
+            raise refusal_in(response)
+        return response.content
+
     def reaching(self) -> Reaching:
         """A context in which a broken connection is said in Pairmark's words."""
         return Reaching(str(self.http.base_url))

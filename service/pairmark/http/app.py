@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,6 +23,9 @@ from pairmark.http.settings import Settings
 from pairmark.http.worker import Worker
 
 
+log = logging.getLogger("uvicorn.error")
+
+
 def create_app(settings: Settings) -> FastAPI:
     """The service as an ASGI application. Its own embedded database is migrated here; another one must be.
 
@@ -32,6 +36,11 @@ def create_app(settings: Settings) -> FastAPI:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     _require_migrated(settings)
     services = build_services(settings)
+    if services.made_keys:
+        log.warning(
+            "made the keys of a new log in %s: keep them, and their high-water mark, out of copies of the database; others pin %s",
+            settings.keys_dir.absolute(), services.signing.chain.root_digest,
+        )
     worker = Worker(services)
 
     @asynccontextmanager

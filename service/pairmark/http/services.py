@@ -50,7 +50,7 @@ class Services:
 
 
 def build_services(settings: Settings) -> Services:
-    """The real parts over a migrated database; makes the data folder, and for a new embedded database its keys.
+    """The real parts over a migrated database; makes the data folder, and keys for a log that is empty.
 
     What a killed service had logged and not published is published here.
 
@@ -61,7 +61,7 @@ def build_services(settings: Settings) -> Services:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     database = SqlDatabase.at(settings.database)
     try:
-        opened = open_keys(settings.keys_dir, may_make=lambda: settings.embedded and _nothing_logged(database), origin=settings.log_origin)
+        opened = open_keys(settings.keys_dir, may_make=lambda: _nothing_logged(database), origin=settings.log_origin)
         publisher = Publisher(database, opened.signing, HighWaterMark(settings.keys_dir, opened.signing.origin))
         publisher.recover()
         log_trust_roots(database, opened.signing.chain, datetime.now(UTC))

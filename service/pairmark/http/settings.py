@@ -20,7 +20,7 @@ class Settings:
     Attributes:
         data_dir: folder of the database file (unless `database_url` names another) and of the ledger objects.
         database_url: SQLAlchemy URL of the database; by default `pairmark.db` in `data_dir`, which migrates itself.
-        keys: folder of the log's keys and its high-water mark; by default `keys` in `data_dir`, where an embedded database makes them.
+        keys: folder of the log's keys and its high-water mark; by default `keys` in `data_dir`. An empty log gets keys at its first start.
         log_origin: name of a log whose keys are made at its first start; a random one by default.
         host: address to listen on.
         port: port to listen on; 0 lets the system choose.

@@ -63,10 +63,7 @@ class Publisher:
             head, last, marked = tables.log.head(), tables.log.checkpoint(), self._mark.read()
             if head.size and root(tables.log.node, head.size) != head.root:
                 raise _refusal(f"expected the stored tree of {head.size} entries to have the stored root, found another")
-            if marked is None and last is not None:
-                raise _refusal(f"expected the high-water mark {self._mark.path}, found none although {last.size} entries were signed")
-            if marked is not None:
-                _require_extends(tables, head, marked, f"what the high-water mark {self._mark.path} says was signed")
+            consistent_with_mark(tables, self._mark)
             if last is not None:
                 signed = self._signed_head(last)
                 _require_extends(tables, head, signed, "the last checkpoint")
@@ -87,6 +84,19 @@ class Publisher:
         if found.size != stored.size:
             raise _refusal(f"expected the last checkpoint over {stored.size} entries, found {found.size}")
         return LogHead(found.size, found.root)
+
+
+def consistent_with_mark(tables: Tables, mark: HighWaterMark) -> None:
+    """Refuse a log that does not extend what the mark says was signed.
+
+    Raises:
+        Unavailable: saying what does not hold.
+    """
+    marked, last = mark.read(), tables.log.checkpoint()
+    if marked is None and last is not None:
+        raise _refusal(f"expected the high-water mark {mark.path}, found none although {last.size} entries were signed")
+    if marked is not None:
+        _require_extends(tables, tables.log.head(), marked, f"what the high-water mark {mark.path} says was signed")
 
 
 def _keep(tables: Tables, made: StoredCheckpoint) -> None:

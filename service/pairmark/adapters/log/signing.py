@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pairmark.adapters.keys import Signer, Signers, init_keys, load_signers
+from pairmark.adapters.keys import Signer, Signers, init_keys, load_signers, read_chain
 from pairmark.adapters.keys.signers import TRUST_FILE
 from pairmark.app.errors import Unavailable
 from pairmark.provenance.checkpoint import Checkpoint
@@ -60,6 +60,15 @@ class KeySigning:
                 "see its window in trust.json; `pairmark keys rotate` makes another", 3600,
             )
         return signer
+
+
+def trusted(folder: Path) -> KeySigning:
+    """What the folder's trust root says, without its keys: nothing can be signed with it.
+
+    Raises:
+        Malformed: there is none, or it does not hold.
+    """
+    return KeySigning(Signers(read_chain(folder), {}))
 
 
 @dataclass(frozen=True)

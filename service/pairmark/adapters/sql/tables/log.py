@@ -90,6 +90,10 @@ class SqlLog:
         row = self._session.execute(asked).first()
         return None if row is None else StoredCheckpoint(*row)
 
+    def checkpoints(self) -> tuple[StoredCheckpoint, ...]:
+        rows = self._session.execute(select(_covers, col(LogCheckpointRow.note)).order_by(_covers))
+        return tuple(StoredCheckpoint(size, note) for size, note in rows)
+
     def checkpoint_of(self, size: int) -> StoredCheckpoint | None:
         row = self._session.execute(select(_covers, col(LogCheckpointRow.note)).where(_covers == size)).first()
         return None if row is None else StoredCheckpoint(*row)
