@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from pairmark.adapters.ledgers.canonical_out import canonical_lines
 from pairmark.adapters.ledgers.documents import read_policy
 from pairmark.adapters.quality.gate import great_expectations_gate
@@ -20,7 +22,7 @@ from pairmark.provenance.dsse import Envelope
 from pairmark.provenance.entries import TrustRooted
 from pairmark.provenance.rows import row_leaves, rows_root
 from pairmark.provenance.statement import ARM_ROLES, ArmRole
-from pairmark.provenance.trust import verify_chain
+from pairmark.provenance.trust import RoleName, verify_chain
 from tests.provenance.making import (
     AT,
     KEYS,
@@ -72,7 +74,8 @@ def files_of(pair: Pair) -> dict[str, bytes]:
     old_key = bundle_at(log, release(log, pair, "certificate-old-key"))
     at = len(log.entries)
     second = root_value(2)
-    for role, new in (("certifier", CERTIFIER), ("log", LOG)):
+    renewed: dict[RoleName, Ed25519PrivateKey] = {"certifier": CERTIFIER, "log": LOG}
+    for role, new in renewed.items():
         old = key_id(KEYS[role])
         second["keys"][old]["valid_until"] = at
         second["keys"][key_id(new)] = trusted(new, at)

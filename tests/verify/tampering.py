@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from pairmark.domain.canonical import canonical_bytes
+from pairmark.provenance.exact import exact_bytes
 
 Change = Callable[[Random, bytes], bytes]
 
@@ -46,6 +47,12 @@ def doubled(random: Random, data: bytes) -> bytes:
     return data[:first] + (last + middle if random.random() < 0.5 else middle + middle + last) + data[third:]
 
 
+def _written(value: Any) -> bytes:
+    """Canonical bytes; the quick way does not know fractions."""
+    data = exact_bytes(value)
+    return canonical_bytes(value) if b"0.5" in data else data
+
+
 BYTES: tuple[Change, ...] = (one_byte, one_bit, cut, grown, doubled)
 
 
@@ -79,25 +86,25 @@ def one_value(random: Random, value: Any) -> Any:
     parent: Any = changed
     for key in path[:-1]:
         parent = parent[key]
-    key = path[-1]
+    last: Any = path[-1]
     kind = random.randrange(5)
     if kind == 0:
-        del parent[key]
+        del parent[last]
     elif kind == 1 and isinstance(parent, list):
-        parent.insert(key, copy.deepcopy(parent[key]))
+        parent.insert(last, copy.deepcopy(parent[last]))
     elif kind == 1:
-        parent[random.choice(["extra", "", "schema", "payload", f"{key} "])] = copy.deepcopy(parent[key])
+        parent[random.choice(["extra", "", "schema", "payload", f"{last} "])] = copy.deepcopy(parent[last])
     elif kind == 2 and len(parent) > 1:
-        other = random.choice([each for each in (parent if isinstance(parent, dict) else range(len(parent))) if each != key])
-        parent[key], parent[other] = parent[other], parent[key]
+        other = random.choice([each for each in (parent if isinstance(parent, dict) else range(len(parent))) if each != last])
+        parent[last], parent[other] = parent[other], parent[last]
     else:
-        parent[key] = _other(random, parent[key])
+        parent[last] = _other(random, parent[last])
     return changed
 
 
 def structure(random: Random, data: bytes) -> bytes:
     """A canonical document with one value changed, canonical again."""
-    return canonical_bytes(one_value(random, json.loads(data)))
+    return _written(one_value(random, json.loads(data)))
 
 
 def payload_of(*path: str | int) -> Change:
@@ -111,7 +118,7 @@ def payload_of(*path: str | int) -> Change:
         payload = base64.b64decode(envelope["payload"])
         changed = structure(random, payload) if random.random() < 0.7 else random.choice(BYTES)(random, payload)
         envelope["payload"] = base64.b64encode(changed).decode()
-        return canonical_bytes(value)
+        return _written(value)
 
     return change
 
@@ -136,7 +143,7 @@ def text_of(*path: str | int) -> Change:
         else:
             lines[place] = _other(random, lines[place]) or ""
         parent[path[-1]] = "\n".join(map(str, lines))
-        return canonical_bytes(value)
+        return _written(value)
 
     return change
 
@@ -160,7 +167,7 @@ def signature_of(*path: str | int) -> Change:
             first["sig"] = base64.b64encode(random.choice(BYTES)(random, raw)).decode()
         else:
             first["keyid"] = random.randbytes(32).hex()
-        return canonical_bytes(value)
+        return _written(value)
 
     return change
 

@@ -89,31 +89,43 @@ class _Entry(Strict):
 
 
 class AnnouncementEntry(_Entry):
+    """A run was announced."""
+
     kind: Literal["announcement"]
     body: Announcement
 
 
 class SealedEntry(_Entry):
+    """A run's results came in."""
+
     kind: Literal["sealed"]
     body: Sealed
 
 
 class DisprovedEntry(_Entry):
+    """A held finding was answered."""
+
     kind: Literal["disproof"]
     body: Disproved
 
 
 class ReleasedEntry(_Entry):
+    """A certificate was released."""
+
     kind: Literal["certificate"]
     body: Released
 
 
 class StatusEntry(_Entry):
+    """Certificates were revoked or superseded."""
+
     kind: Literal["status"]
     body: StatusChanged
 
 
 class TrustEntry(_Entry):
+    """A trust root was published."""
+
     kind: Literal["trust-root"]
     body: TrustRooted
 
