@@ -12,7 +12,7 @@ def citation(bundle: Bundle, root_digest: str) -> str:
     """A sentence with the pair of numbers as signed, then BibTeX. `root_digest` is of the log's first trust root."""
     said = read_statement(bundle.certificate.envelope.payload)
     predicate, report = said.predicate, said.value["predicate"]["metrics"]
-    receipt = bundle.certificate.parsed_receipt()
+    receipt = bundle.certificate.parsed_receipt
     origin = checkpoint_of(parse_note(receipt.checkpoint)).origin
     rates = "; ".join(f"{name.replace('_', ' ')} {_shown(report[name])}" for name in ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate"))
     label, year = predicate.suite.labels[0], predicate.issued_at[:4]
