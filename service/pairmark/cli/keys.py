@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from pairmark.cli.console import clean, say, say_all, table
 from pairmark.cli.exit_codes import OK
 
 if TYPE_CHECKING:
+    from pairmark.adapters.keys import ExternalKey
     from pairmark.provenance.trust import RoleName, TrustChain
 
 PASSPHRASE = "PAIRMARK_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
@@ -37,6 +39,10 @@ RoleArgument = Annotated[Role, typer.Argument(metavar="ROLE", help="root, certif
 FromIndex = Annotated[
     int, typer.Option("--from-index", metavar="N", min=0, help="First log index that the new key signs for.")
 ]
+Uri = Annotated[
+    str | None, typer.Option("--uri", metavar="URI", help="The new key is not a file here but one that securesystemslib signs with, such as hv:NAME.")
+]
+Public = Annotated[str | None, typer.Option("--public", metavar="HEX", help="With --uri: its 32 public bytes.")]
 Prompt = Annotated[bool, typer.Option("--prompt", help=f"Ask for the passphrase instead of reading {PASSPHRASE}.")]
 
 
@@ -105,21 +111,38 @@ def _name(role: Role) -> RoleName:
 
 
 @app.command("rotate")
-def rotate(role: RoleArgument, from_index: FromIndex, keys: KeysFolder = None, prompt: Prompt = False) -> int:
+def rotate(
+    role: RoleArgument, from_index: FromIndex, keys: KeysFolder = None, prompt: Prompt = False, uri: Uri = None, public: Public = None
+) -> int:
     """Give a role a new key. What the old one signed before stays valid; stop the service first."""
     from pairmark.adapters.keys import rotate as make
 
-    _changed(make(folder_of(keys), _name(role), from_index, passphrase_of(prompt)), role, from_index)
+    chain = make(folder_of(keys), _name(role), from_index, passphrase_of(prompt), external=_external(uri, public))
+    _changed(chain, role, from_index)
     return OK
 
 
 @app.command("revoke")
-def revoke(role: RoleArgument, from_index: FromIndex, keys: KeysFolder = None, prompt: Prompt = False) -> int:
+def revoke(
+    role: RoleArgument, from_index: FromIndex, keys: KeysFolder = None, prompt: Prompt = False, uri: Uri = None, public: Public = None
+) -> int:
     """Take trust from a stolen key from a log index on. What it signed there stops verifying; stop the service first."""
     from pairmark.adapters.keys import revoke as make
 
-    _changed(make(folder_of(keys), _name(role), from_index, passphrase_of(prompt)), role, from_index)
+    chain = make(folder_of(keys), _name(role), from_index, passphrase_of(prompt), external=_external(uri, public))
+    _changed(chain, role, from_index)
     return OK
+
+
+def _external(uri: str | None, public: str | None) -> ExternalKey | None:
+    from pairmark.adapters.keys import ExternalKey
+    from pairmark.domain.errors import Malformed
+
+    if uri is None and public is None:
+        return None
+    if uri is None or public is None or re.fullmatch(r"[0-9a-f]{64}", public) is None:
+        raise Malformed("invalid-key", "expected --uri and --public with 64 lower-case hex digits", remedy="give both, or neither for a key file")
+    return ExternalKey(uri, bytes.fromhex(public))
 
 
 def _changed(chain: TrustChain, role: Role, from_index: int) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pairmark.adapters.keys.files import read_key, write_durably, write_key
-from pairmark.adapters.keys.signers import TRUST_FILE, finish_rotation, next_file, open_keys, read_chain
+from pairmark.adapters.keys.external import ExternalKey
+from pairmark.adapters.keys.files import write_durably, write_key
+from pairmark.adapters.keys.signers import TRUST_FILE, finish_rotation, next_file, open_keys, read_chain, read_signer
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.errors import Conflict, Malformed
-from pairmark.provenance.dsse import TRUST, Envelope, key_id, sign
+from pairmark.provenance.dsse import TRUST, key_id, sign
 from pairmark.provenance.ed25519 import public_bytes
 from pairmark.provenance.trust import ROLES, RoleName, TrustChain, verify_chain
 
@@ -34,24 +35,26 @@ def init_keys(directory: str | Path, origin: str, passphrase: bytes | None = Non
     """
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if any(folder.glob("*.pem")) or (folder / TRUST_FILE).exists():
+    if any(folder.glob("*.pem")) or any(folder.glob("*.uri")) or (folder / TRUST_FILE).exists():
         raise Conflict("keys-exist", f"expected a folder without keys, found some in {folder}", "choose another, or rotate a key")
     keys = {role: Ed25519PrivateKey.generate() for role in ROLES}
     value = {
         "schema": "pairmark/trust/v1",
         "version": 1,
         "origin": origin,
-        "keys": {key_id(public_bytes(key)): _entry(key, 0) for key in keys.values()},
+        "keys": {key_id(public_bytes(key)): _entry(public_bytes(key), 0) for key in keys.values()},
         "roles": {role: {"threshold": 1, "keyids": [key_id(public_bytes(key))]} for role, key in keys.items()},
     }
-    chain = verify_chain((_signed(value, keys["root"]),))
+    chain = verify_chain((sign(TRUST, canonical_bytes(value), [(public_bytes(keys["root"]), keys["root"].sign)]),))
     for role, key in keys.items():
         write_key(folder / f"{role}.pem", key, passphrase)
     _write(folder, chain)
     return chain
 
 
-def rotate(directory: str | Path, role: RoleName, from_index: int, passphrase: bytes | None = None) -> TrustChain:
+def rotate(
+    directory: str | Path, role: RoleName, from_index: int, passphrase: bytes | None = None, *, external: ExternalKey | None = None
+) -> TrustChain:
     """Give a role a new key. It signs from log index `from_index` on; the old one no more from there.
 
     Args:
@@ -59,9 +62,10 @@ def rotate(directory: str | Path, role: RoleName, from_index: int, passphrase: b
         role: any; a new root signs the new version together with the old one.
         from_index: how many entries the log has now.
         passphrase: of the key files.
+        external: the new key, where it is not a file here; else one is made.
 
     Raises:
-        Malformed: a key cannot be read, or `from_index` lies before the open key's own first index.
+        Malformed: a key cannot be read or used, or `from_index` lies before the open key's own first index.
     """
     folder = Path(directory)
     chain = _settled(folder, passphrase)
@@ -72,10 +76,12 @@ def rotate(directory: str | Path, role: RoleName, from_index: int, passphrase: b
                 "too-early", f"expected an index from {first} on, where the key of role {role} begins; found {from_index}",
                 remedy="give the number of entries the log has now",
             )
-    return _replace(folder, chain, role, from_index, passphrase)
+    return _replace(folder, chain, role, from_index, passphrase, external)
 
 
-def revoke(directory: str | Path, role: RoleName, from_index: int, passphrase: bytes | None = None) -> TrustChain:
+def revoke(
+    directory: str | Path, role: RoleName, from_index: int, passphrase: bytes | None = None, *, external: ExternalKey | None = None
+) -> TrustChain:
     """Take trust from every key of a role for log indices from `from_index` on, and give it a new key from there.
 
     Unlike a rotation it reaches back: what such a key signed at `from_index` or later stops verifying.
@@ -84,13 +90,11 @@ def revoke(directory: str | Path, role: RoleName, from_index: int, passphrase: b
         Malformed: a key cannot be read.
     """
     folder = Path(directory)
-    return _replace(folder, _settled(folder, passphrase), role, from_index, passphrase)
+    return _replace(folder, _settled(folder, passphrase), role, from_index, passphrase, external)
 
 
-def _entry(key: Ed25519PrivateKey, valid_from: int) -> dict[str, Any]:
-    return {
-        "keytype": "ed25519", "scheme": "ed25519", "public": public_bytes(key).hex(), "valid_from": valid_from, "valid_until": None,
-    }  # fmt: skip
+def _entry(public: bytes, valid_from: int) -> dict[str, Any]:
+    return {"keytype": "ed25519", "scheme": "ed25519", "public": public.hex(), "valid_from": valid_from, "valid_until": None}
 
 
 def _settled(folder: Path, passphrase: bytes | None) -> TrustChain:
@@ -99,31 +103,36 @@ def _settled(folder: Path, passphrase: bytes | None) -> TrustChain:
     return chain
 
 
-def _replace(folder: Path, chain: TrustChain, role: RoleName, from_index: int, passphrase: bytes | None) -> TrustChain:
+def _replace(
+    folder: Path, chain: TrustChain, role: RoleName, from_index: int, passphrase: bytes | None, external: ExternalKey | None = None
+) -> TrustChain:
     """Close the role's windows at `from_index`, add a key, sign, write the waiting key, then `trust.json`, then tidy up."""
-    new = Ed25519PrivateKey.generate()
-    name = key_id(public_bytes(new))
+    made = Ed25519PrivateKey.generate()
+    public, new_sign = (public_bytes(made), made.sign) if external is None else (external.public, external.signer())
+    new_sign(b"a key that cannot sign is found here, before the trust root names it")
+    name = key_id(public)
     value: dict[str, Any] = json.loads(chain.envelopes[-1].payload)
+    if name in value["keys"]:
+        raise Malformed("known-key", f"expected a key that the trust root does not know, found {name}", remedy="make a new key")
     value["version"] += 1
     old_ids = value["roles"][role]["keyids"]
     for keyid in old_ids:
         key = value["keys"][keyid]
         if key["valid_until"] is None or key["valid_until"] > from_index:
             key["valid_until"] = max(from_index, key["valid_from"])
-    value["keys"][name] = _entry(new, from_index)
+    value["keys"][name] = _entry(public, from_index)
     # A chain is checked without a log index, so a root that is gone must leave its role; other roles keep theirs for what they signed.
     value["roles"][role]["keyids"] = [name] if role == "root" else [*old_ids, name]
-    root = read_key(folder / "root.pem", passphrase)
-    roots = [root, new] if role == "root" else [root]
-    longer = verify_chain((*chain.envelopes, _signed(value, *roots)))
-    write_key(next_file(folder, role), new, passphrase)
+    root = read_signer(folder, "root", passphrase)
+    roots = [(root.public, root.sign), *([(public, new_sign)] if role == "root" else [])]
+    longer = verify_chain((*chain.envelopes, sign(TRUST, canonical_bytes(value), roots)))
+    if external is None:
+        write_key(next_file(folder, role), made, passphrase)
+    else:
+        write_durably(next_file(folder, role, "uri"), external.content(), 0o600)
     _write(folder, longer)
     finish_rotation(folder, longer, passphrase)
     return longer
-
-
-def _signed(value: dict[str, Any], *keys: Ed25519PrivateKey) -> Envelope:
-    return sign(TRUST, canonical_bytes(value), [(public_bytes(key), key.sign) for key in keys])
 
 
 def _write(folder: Path, chain: TrustChain) -> None:

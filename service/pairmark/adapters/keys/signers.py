@@ -1,4 +1,4 @@
-"""A folder of keys: `trust.json` and, for each role, `<role>.pem`. The root key is needed for ceremonies only."""
+"""A folder of keys: `trust.json` and, for each role, `<role>.pem` (or `<role>.uri`). The root key is needed for ceremonies only."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
+from pairmark.adapters.keys.external import read_external
 from pairmark.adapters.keys.files import read_key, sync_folder
 from pairmark.domain.errors import Malformed
 from pairmark.provenance.dsse import IN_TOTO, Envelope, key_id, sign
 from pairmark.provenance.ed25519 import public_bytes
 from pairmark.provenance.note import NoteKey
-from pairmark.provenance.trust import RoleName, TrustChain, parse_trust
+from pairmark.provenance.trust import ROLES, RoleName, TrustChain, parse_trust
 
 TRUST_FILE = "trust.json"
 RETIRED = "retired"
+KINDS = ("pem", "uri")
 SERVICE_ROLES: tuple[RoleName, ...] = ("certifier", "revoker", "log")
 MAX_TRUST_BYTES = 64_000_000
 
@@ -100,44 +100,57 @@ def open_keys(chain: TrustChain, role: RoleName) -> set[str]:
     return {keyid for keyid in root.role(role).keyids if root.keys[keyid].valid_until is None}
 
 
+def read_signer(folder: Path, role: RoleName, passphrase: bytes | None) -> Signer:
+    """A role's signer from its file: `<role>.uri` where there is one, else `<role>.pem`. Whether it is trusted is not asked.
+
+    Raises:
+        Malformed: missing, exposed, or it cannot be used.
+    """
+    if (folder / f"{role}.uri").exists():
+        external = read_external(folder / f"{role}.uri")
+        return Signer(role, external.public, external.signer())
+    key = read_key(folder / f"{role}.pem", passphrase)
+    return Signer(role, public_bytes(key), key.sign)
+
+
 def _signer(folder: Path, chain: TrustChain, role: RoleName, passphrase: bytes | None) -> Signer:
-    path = folder / f"{role}.pem"
-    key = read_key(path, passphrase)
-    public = public_bytes(key)
-    if key_id(public) not in open_keys(chain, role):
+    signer = read_signer(folder, role, passphrase)
+    if signer.key_id not in open_keys(chain, role):
         raise Malformed(
             "untrusted-key", f"expected a key that version {chain.current.version} of the trust root lets sign as {role}, "
-            f"found {key_id(public)}", str(path), remedy=f"rotate: `pairmark keys rotate {role}`",
+            f"found {signer.key_id}", str(folder), remedy=f"rotate: `pairmark keys rotate {role}`",
         )
-    return Signer(role, public, key.sign)
-
-
-def next_file(folder: Path, role: RoleName) -> Path:
-    """Where a new key waits until the trust root names it."""
-    return folder / f"{role}.next.pem"
+    return signer
 
 
 def finish_rotation(folder: Path, chain: TrustChain, passphrase: bytes | None) -> None:
     """Put a waiting key in place if the trust root names it; remove it if it does not. `trust.json` decides."""
-    for waiting in sorted(folder.glob("*.next.pem")):
-        role = next((name for name in ("root", *SERVICE_ROLES) if waiting == next_file(folder, name)), None)
-        if role is None:
-            continue
-        new = key_id(public_bytes(read_key(waiting, passphrase)))
-        if new not in open_keys(chain, role):
-            waiting.unlink()
-            continue
-        place = folder / f"{role}.pem"
-        if place.exists():
-            retire(folder, role, read_key(place, passphrase))
-        waiting.replace(place)
-        sync_folder(folder)
+    for role in ROLES:
+        for kind in KINDS:
+            waiting = next_file(folder, role, kind)
+            if not waiting.exists():
+                continue
+            public = read_external(waiting).public if kind == "uri" else public_bytes(read_key(waiting, passphrase))
+            if key_id(public) in open_keys(chain, role):
+                _retire(folder, role, passphrase)
+                waiting.replace(folder / f"{role}.{kind}")
+            else:
+                waiting.unlink()
+            sync_folder(folder)
 
 
-def retire(folder: Path, role: RoleName, key: Ed25519PrivateKey) -> None:
+def next_file(folder: Path, role: RoleName, kind: str = "pem") -> Path:
+    """Where a new key waits until the trust root names it."""
+    return folder / f"{role}.next.{kind}"
+
+
+def _retire(folder: Path, role: RoleName, passphrase: bytes | None) -> None:
     """Move a role's key out of use; it is kept, since destroying it is a person's decision."""
     target = folder / RETIRED
     target.mkdir(mode=0o700, exist_ok=True)
-    (folder / f"{role}.pem").replace(target / f"{role}-{key_id(public_bytes(key))[:16]}.pem")
+    for kind in KINDS:
+        place = folder / f"{role}.{kind}"
+        if place.exists():
+            public = read_external(place).public if kind == "uri" else public_bytes(read_key(place, passphrase))
+            place.replace(target / f"{role}-{key_id(public)[:16]}.{kind}")
     sync_folder(target)
-    sync_folder(folder)
