@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PASSPHRASE = "PAIRMARK_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
-app = typer.Typer(help="Keys that sign certificates, status changes, checkpoints and the trust root.", no_args_is_help=False)
+app = typer.Typer(help="The keys that sign, and for which part of the log.", no_args_is_help=False)
 
 
 class Role(StrEnum):
@@ -82,7 +82,7 @@ def init(
 
 @app.command("show")
 def show(keys: KeysFolder = None) -> int:
-    """Show the trust root: roles, keys, and the log indices they may sign for."""
+    """Show which key may sign what, and for which log indices."""
     from pairmark.adapters.keys import read_chain
 
     _show(read_chain(folder_of(keys)))

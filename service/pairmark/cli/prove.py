@@ -18,7 +18,7 @@ def prove(
     certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="A certificate bundle (certificate.json).")],
     bundle: Annotated[Path, typer.Option("--run", metavar="BUNDLE", help="The run whose episodes are to be shown.")],
     secret: Annotated[
-        Path, typer.Option("--secret", metavar="FILE", help="The ledger's secret: the 32 bytes its rows were salted with.")
+        Path, typer.Option("--secret", metavar="FILE|DIR", help="The ledger's secret, or the service's folder of them (row-secrets).")
     ],
     cell: Annotated[
         list[str],
@@ -27,7 +27,10 @@ def prove(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the proof is written.")],
     arm: Annotated[str, typer.Option("--arm", help="benign, attacked or baseline.")] = "attacked",
 ) -> int:
-    """Write a proof that shows single episodes and nothing of the others. `pairmark verify --rows` checks it."""
+    """Show single episodes of a private ledger, no others.
+
+    Writes a proof that `pairmark verify --rows` checks.
+    """
     from pairmark.adapters.ledgers.bundle import read_bundle
     from pairmark.adapters.ledgers.canonical_out import canonical_lines
     from pairmark.domain.errors import Malformed
@@ -44,6 +47,8 @@ def prove(
     claimed = statement.predicate.arms.given().get(role)
     if claimed is None or claimed.rows is None:
         raise Malformed("no-rows", f"expected an arm whose rows can be shown, found {role}", str(certificate), remedy="show rows of another arm")
+    if secret.is_dir():
+        secret /= claimed.ledger.digest.removeprefix("sha256:")
     key = _read(secret)
     if len(key) != SECRET_SIZE:
         raise Malformed("invalid-secret", f"expected {SECRET_SIZE} bytes, found {len(key)}", str(secret), remedy="give the ledger's secret")

@@ -49,7 +49,9 @@ def verify(
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="text: a checklist; json: one object.")] = Format.TEXT,
 ) -> int:
-    """Verify a certificate offline, in nine steps, and claim no more than they carry.
+    """Verify a certificate offline, step by step.
+
+    It takes nine steps, and claims no more than they carry.
 
     Exit: 0 valid, 1 a step failed, 2 wrong usage, 4 revoked, 5 superseded, 6 signature or status could not be checked.
     """
