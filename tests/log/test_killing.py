@@ -6,6 +6,7 @@ import multiprocessing
 import random
 import shutil
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def whole(folder: Path, handed_out: Path) -> int:
                 assert record is not None
                 assert record.entry == entry
             heads = [log.head_of(one.note) for one in tables.log.checkpoints()]
-            for old, new in zip(heads, heads[1:], strict=False):
+            for old, new in pairwise(heads):
                 proof = consistency(tables, old.size, new.size)
                 assert verify_consistency(old.size, new.size, proof.path, old.root, new.root)
         assert log.checkpoints()[-1].size == log.size()

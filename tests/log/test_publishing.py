@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from pairmark.adapters.log.mark import MARK_FILE
+from pairmark.adapters.log.mark import MARK_FILE, HighWaterMark
 from pairmark.app.errors import Unavailable
 from pairmark.app.log_read import consistency
 from pairmark.provenance.merkle import verify_consistency
@@ -41,7 +42,7 @@ def consistent(log: LoggingService) -> None:
     """Every checkpoint extends every smaller one."""
     heads = [log.head_of(one.note) for one in log.checkpoints()]
     with log.database.reading() as tables:
-        for old, new in zip(heads, heads[1:], strict=False):
+        for old, new in pairwise(heads):
             proof = consistency(tables, old.size, new.size)
             assert verify_consistency(old.size, new.size, proof.path, old.root, new.root)
 
@@ -135,7 +136,7 @@ def test_while_a_service_runs_an_exchanged_database_gets_no_signature(log: Loggi
     log.announce()
     restore(log, copy)
     signed = log.checkpoints()
-    with pytest.raises(Unavailable, match="log-forked|expected the log to extend"):
+    with pytest.raises(Unavailable, match="expected the log to extend"):
         log.announce()
     assert log.checkpoints() == signed
 
@@ -157,7 +158,7 @@ def test_a_damaged_mark_stops_the_signer(log: LoggingService, content: bytes) ->
 def test_the_mark_of_another_log_stops_the_signer(log: LoggingService) -> None:
     mark = log.folder / "keys" / MARK_FILE
     mark.write_bytes(mark.read_bytes().replace(b"log.example", b"log.another"))
-    with pytest.raises(Unavailable, match="of the log 'log.another/pairmark'"):
+    with pytest.raises(Unavailable, match=r"of the log 'log\.another/pairmark'"):
         LoggingService.at(log.folder)
 
 
@@ -173,7 +174,7 @@ def test_the_mark_is_there_before_the_checkpoint_can_be_read(log: LoggingService
     monkeypatch.setattr(publishing, "_keep", killed)
     with pytest.raises(KeyboardInterrupt):
         log.publisher.publish()
-    mark = publishing.HighWaterMark(log.folder / "keys", log.signing.origin).read()
+    mark = HighWaterMark(log.folder / "keys", log.signing.origin).read()
     assert mark is not None
     assert mark.size == log.size() > log.checkpoints()[-1].size
 

@@ -146,5 +146,6 @@ def _external(uri: str | None, public: str | None) -> ExternalKey | None:
 
 
 def _changed(chain: TrustChain, role: Role, from_index: int) -> None:
-    say(f"trust root version {chain.current.version}: role {role.value} has a new key from log index {from_index} on")
+    since = "" if role is Role.ROOT else f" from log index {from_index} on"
+    say(f"trust root version {chain.current.version}: role {role.value} has a new key{since}")
     say("publish the new trust.json; whoever pinned the first root follows to it")

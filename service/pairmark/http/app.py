@@ -22,7 +22,6 @@ from pairmark.http.services import build_services
 from pairmark.http.settings import Settings
 from pairmark.http.worker import Worker
 
-
 log = logging.getLogger("uvicorn.error")
 
 
