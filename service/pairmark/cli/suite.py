@@ -56,7 +56,7 @@ def export_agentdojo(
 
 @export.command("agentdojo-runs")
 def export_agentdojo_runs(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Pipeline directories of AgentDojo runs.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Pipeline directories of AgentDojo runs.")],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the suite, such as agentdyn/all.")],
     output: Output,
 ) -> int:
