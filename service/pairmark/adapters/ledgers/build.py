@@ -12,7 +12,6 @@ from pairmark.adapters.ledgers.columnar import ParquetSink
 from pairmark.adapters.ledgers.merge import ExternalSort
 from pairmark.adapters.ledgers.order import OrderWatch, out_of_order
 
-
 AHEAD = 4
 """Frames that may wait while a run is sorted and spilled."""
 
