@@ -30,6 +30,8 @@ class CellMatch:
     @cached_property
     def task_to_right(self) -> Codes:
         """Right code of every left task, -1 where the right has no task of that id."""
+        if self.left is self.right:
+            return np.arange(self.left.tasks)
         return _codes_of(self.left.task_ids, self.right.task_ids)
 
     @cached_property
@@ -64,6 +66,8 @@ class CellMatch:
     @cached_property
     def task_survives(self) -> Flags:
         """Per left task: its benign cell is common."""
+        if self.left is self.right:
+            return np.ones(self.left.tasks, dtype=np.bool_)
         return self.task_prompt_equal & self.task_checker_equal & self.environment_equal
 
     @cached_property
