@@ -11,6 +11,7 @@ from sqlalchemy import text
 from pairmark.adapters.sql.engine import engine_of
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
+from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.world import World
 from pairmark.http.models import AggregateAnswer, HistoryPage
 from tests.compare.pairs import certified
@@ -141,6 +142,23 @@ def test_a_revoked_certificate_is_not_compared_and_a_superseded_one_is_with_a_ca
     assert {item["certificate"]: item["left_out"] for item in listed} == {left: "superseded", right: "revoked"}
     assert service.get(f"/v1/certificates/{right}").status_code == 200
     problem_in(service.post("/v1/plans", {"pilot": right}), 409, "certificate-revoked")
+
+
+def test_a_diff_names_the_certificates_it_is_about(past: tuple[Service, dict[str, str], Path]) -> None:
+    service, ids, _ = past
+    digests = [service.get("/v1/history", suite=f"synthetic/office@{version}").json()["suite"]["digest"] for version in ("v1", "v2")]
+    path = f"/v1/suites/{digests[0]}/diff/{digests[1]}"
+    plain = service.get(path)
+    assert plain.json()["certificates"] is None
+    assert "etag" in plain.headers
+    answer = service.get(path, certificates="true")
+    assert answer.headers["cache-control"] == "no-cache"
+    found = SuiteDiff.model_validate_json(answer.content)
+    assert (found.comparability, found.common_mix_refusal) == ("common-mix", None)
+    assert found.certificates is not None
+    assert set(found.certificates.left.newest) == {ids["defended"], ids["bare"], ids["other"]}
+    assert (found.certificates.left.count, found.certificates.right.newest) == (3, (ids["changed"],))
+    problem_in(service.get(path, certificates="perhaps"), 422, "invalid-parameter")
 
 
 # plans

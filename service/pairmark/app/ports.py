@@ -108,6 +108,10 @@ class History(Protocol):
         """
         ...
 
+    def count(self, query: HistoryQuery) -> int:
+        """How many standing certificates are over the query's mix, whatever else it asks."""
+        ...
+
     def find(self, entry_id: str) -> HistoryLine | None: ...
     def mark(self, entry_id: str, status: Status) -> None:
         """Note what became of a certificate; kept in step with the log by whoever logs it."""

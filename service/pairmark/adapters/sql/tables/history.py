@@ -128,6 +128,12 @@ class SqlHistory:
                 found[reason] = found.get(reason, 0) + number
         return found
 
+    def count(self, query: HistoryQuery) -> int:
+        asked = select(func.count()).where(
+            _suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid"
+        )
+        return int(self._session.execute(asked).scalar_one())
+
     def find(self, entry_id: str) -> HistoryLine | None:
         if not is_plain(entry_id):
             return None
