@@ -21,7 +21,6 @@ from pairmark.domain.documents.run import Run
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.episodes import EPISODE_SCHEMA, in_canonical_order
 from pairmark.domain.evidence import Arm, Experiment, Role
-from pairmark.domain.pairing import Pairing
 from pairmark.domain.quality import QualityResult
 from pairmark.domain.verdict import verdict_of
 from pairmark.domain.world_parts import MODEL, digest_of_text, run_value, suite_value
@@ -119,7 +118,7 @@ def judged(experiment: Experiment, policy: Policy) -> tuple[str, float, float]:
     begin = perf_counter()
     findings, _ = judge_all(policy, Context(experiment, no_gate))
     middle = perf_counter()
-    metrics_block(Pairing(experiment))
+    metrics_block(experiment.pairing)
     return verdict_of(findings), middle - begin, perf_counter() - middle
 
 

@@ -121,6 +121,20 @@ def test_a_file_without_permission(here: Here, pair: Path) -> None:
     assert is_one_line(done.err)
 
 
+@pytest.mark.parametrize(
+    ("device", "code"), [("/proc/self/mem", "unreadable"), ("/dev/zero", "too-large"), ("/dev/null", "not-json")]
+)
+def test_devices_in_place_of_files(here: Here, pair: Path, device: str, code: str) -> None:
+    if not Path(device).exists():
+        pytest.skip(f"this system has no {device}")
+    options = _options(pair)
+    options[1] = device
+    done = here("check", *options)
+    assert (done.code, done.out) == (2, "")
+    assert is_one_line(done.err)
+    assert done.err.endswith(f"[{code}]\n")
+
+
 def test_a_loop_of_links(here: Here, pair: Path) -> None:
     (pair / "suite.json").unlink()
     (pair / "suite.json").symlink_to(pair / "suite.json")

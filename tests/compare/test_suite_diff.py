@@ -109,6 +109,18 @@ def test_a_task_in_another_group_is_named() -> None:
     assert (found.attacked_cells.surviving, found.attacked_cells.removed, found.attacked_cells.added) == (9, 3, 1)
 
 
+def test_it_says_why_the_surviving_cells_could_not_stand_for_both() -> None:
+    def groups(a: int, b: int, prompt: str = "", weighting: str = "task") -> dict[str, Any]:
+        tasks = [*(item(f"a{n}", "a") for n in range(a)), *(item(f"b{n}", "b", prompt=prompt if n >= 4 else "") for n in range(b))]
+        return manifest(tasks, [item("x", "a"), item("y", "b")], weighting=weighting)
+
+    assert diff(groups(20, 20), groups(20, 20)).common_mix_refusal is None
+    few = diff(groups(20, 20), groups(20, 20, "new"))
+    assert few.common_mix_refusal == "left side, group b: needs at least 5 tasks, found 4"
+    assert diff(groups(20, 20), groups(20, 20, weighting="cell")).common_mix_refusal == "the weightings differ"
+    assert diff(groups(20, 20), groups(20, 22)).common_mix_refusal is None
+
+
 ids = st.lists(st.integers(0, 6), unique=True, min_size=1, max_size=5)
 items = ids.flatmap(
     lambda numbers: st.tuples(*(st.tuples(st.just(n), st.sampled_from("ab"), st.sampled_from("ab"), st.sampled_from("gh")) for n in numbers))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -170,3 +172,13 @@ def test_the_digest_of_the_reference_is_that_of_the_reader(tmp_path: Path, share
     }  # fmt: skip
     assert len(folders) > 100
     assert digest("x") != digest("y")
+
+
+def test_reading_lines_loads_no_parquet_library(tmp_path: Path) -> None:
+    """Half a second of every `pairmark check`."""
+    folder = bundle(tmp_path / "run", episodes(200))
+    program = (
+        "import sys; from pairmark.adapters.ledgers.bundle import read_bundle; "
+        f"read_bundle({str(folder)!r}, 'attacked'); sys.exit('pyarrow' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

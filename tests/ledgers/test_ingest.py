@@ -219,3 +219,17 @@ def test_the_limit_on_what_a_ledger_expands_to_is_named(tmp_path: Path) -> None:
         with pytest.raises(Malformed, match=r"limit `ledger`.*too-large"):
             ingested(packed, tmp_path, form, limits=Limits(ledger=len(data) - 1))
         assert ingested(packed, tmp_path / form.encoding, form, limits=Limits(ledger=len(data))).count == 2000
+
+
+@pytest.mark.parametrize("require_order", [True, False])
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require_order: bool) -> None:
+    """What goes wrong in the other thread reaches the caller, as it is: it is no fault of the ledger."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pairmark.adapters.ledgers.columnar.ParquetSink.write", full)
+    rows = frame_of(episodes(300)).to_dicts()
+    with pytest.raises(OSError, match="No space left"):
+        ingested(lines(rows if require_order else [rows[-1], *rows]), tmp_path, require_order=require_order)
+    assert left_in(tmp_path) == []

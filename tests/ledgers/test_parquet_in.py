@@ -151,6 +151,8 @@ def test_repetition_is_no_memory_bomb(tmp_path: Path) -> None:
 def test_limits(tmp_path: Path) -> None:
     assert "`rows`" in refusal(table(ROWS), tmp_path, limits=Limits(rows=299)).message
     assert "`ledger`" in refusal(table(ROWS), tmp_path, limits=Limits(ledger=1000)).message
+    assert "`ledger`" in refusal(written(table(ROWS), compression="zstd"), tmp_path, limits=Limits(ledger=20_000)).message
+    assert "`chunk`" in refusal(table([episode(error="e" * 5000)]), tmp_path, limits=Limits(chunk=4000)).message
     found = refusal(table([episode(), episode(error="e" * 600)]), tmp_path, limits=Limits(line=500))
     assert (found.code, found.line) == ("too-large", 2)
 

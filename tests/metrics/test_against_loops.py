@@ -83,11 +83,12 @@ def measured(pairing: Pairing, found: Condition | None) -> Any:
 @given(pairs())
 def test_exposure(pair: Pair) -> None:
     pairing = pair.pairing()
-    cells = pairing.experiment.baseline_cells
-    if cells is None:
+    if pairing.experiment.baseline is None:
+        with pytest.raises(ValueError, match="expected a baseline"):
+            exposure_split(pairing)
         return
     naive = Naive(pairing).exposure()
-    split = exposure_split(pairing, cells)
+    split = exposure_split(pairing)
     assert {name: getattr(split, name) for name in naive} == naive
 
 

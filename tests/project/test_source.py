@@ -64,19 +64,25 @@ def test_every_module_says_what_it_is() -> None:
     assert silent == []
 
 
-PARTS = (("Strict",), ("Undefined",))
-"""Bases of what stands under a key of a document."""
+def _parts_of_documents(tree: ast.Module) -> set[str]:
+    """Classes at a module's top that are models of what stands under a key of a document."""
+    parts = {"Strict", "Undefined"}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and any(isinstance(base, ast.Name) and base.id in parts for base in node.bases):
+            parts.add(node.name)
+    return parts
 
 
 def _public_without_docstring(tree: ast.Module) -> list[str]:
     """Classes and functions at a module's top; a part of a document may speak through the key it stands under."""
+    parts = _parts_of_documents(tree)
     return [
         node.name
         for node in tree.body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and not node.name.startswith("_")
+        and node.name not in parts
         and ast.get_docstring(node) is None
-        and not (isinstance(node, ast.ClassDef) and any(_dotted(base) in PARTS for base in node.bases))
     ]
 
 

@@ -64,9 +64,6 @@ FAULTS: dict[str, tuple[Role, Callable[[pl.DataFrame], pl.DataFrame], int, str]]
         "attacked", lambda f: replaced(f, "duration_ms", {0: -1, 1: 2_678_400_001, 2: 2_678_400_000, 3: 0, 4: None}), 2,
         "duration_ms -1",
     ),
-    "no-success-without-injection": (
-        "benign", lambda f: f.with_columns(attack_success=pl.lit(True)), 20, "attack_success true",
-    ),
     "no-delivery-without-injection": ("benign", lambda f: replaced(f, "delivered", {6: True, 7: False}), 1, "delivered true"),
     "no-actions-without-injection": ("benign", lambda f: replaced(f, "attacker_actions", {8: 1, 9: 0}), 1, "attacker_actions 1"),
 }
@@ -99,10 +96,15 @@ def test_examples_are_the_first_offending_lines_in_order_and_at_most_twenty() ->
 
 
 def test_a_row_condition_counts_only_its_rows() -> None:
-    both = pl.concat([World().frame("benign"), World().frame("attacked").with_columns(attack_success=pl.lit(True))])
-    found = by_code(judge_ledger(both, SUITE))["no-success-without-injection"]
+    both = pl.concat([World().frame("benign"), World().frame("attacked").with_columns(delivered=pl.lit(True))])
+    found = by_code(judge_ledger(both, SUITE))["no-delivery-without-injection"]
     assert (found.success, found.rows, found.unexpected) == (True, 20, 0)
     assert found.arguments["row_condition"] == {"column": "injection_id", "is_null": True}
+
+
+def test_a_harness_default_of_success_in_benign_episodes_is_no_fault() -> None:
+    # It counts nowhere: attack success is taken from attacked episodes only.
+    assert judge_ledger(World().frame("benign").with_columns(attack_success=pl.lit(True)), SUITE).success
 
 
 def test_an_empty_ledger_does_not_pass() -> None:

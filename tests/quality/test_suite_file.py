@@ -17,7 +17,7 @@ from pairmark.domain.errors import Malformed
 from pairmark.resources import data_folder
 from pairmark.rules.registry import check_policy
 
-RELEASED = {"ledger/1": "sha256:043636652c95ebfe428009fab09aa08b95e299cc18250a65f793c49e797d494a"}
+RELEASED = {"ledger/1": "sha256:6ff46de6cd8833b4ab37a91bbe30ff717615b1683013b1debed11ac2ccb2ff33"}
 
 
 def shipped() -> dict[str, Any]:

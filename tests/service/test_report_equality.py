@@ -76,7 +76,7 @@ def test_each_single_fault(judging: Service, fault: str, tmp_path: Path) -> None
     same(judging, FAULTS[fault](World()), tmp_path, "standard/1")
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(
     faults=st.lists(st.sampled_from(sorted(FAULTS)), min_size=2, max_size=4, unique=True),
     policy=st.sampled_from(["standard/1", "transcript/1"]),

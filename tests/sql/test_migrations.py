@@ -113,3 +113,13 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_bytes(b"not a database, but long enough to be looked at" * 50)
     with pytest.raises(Unavailable):
         upgrade(f"sqlite:///{tmp_path / 'x.db'}")
+
+
+def test_many_who_start_at_once_migrate_once(url: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(6) as threads:
+        results = list(threads.map(lambda _: upgrade(url), range(6)))
+    assert sorted(before is None for before, _ in results) == [False] * 5 + [True]
+    assert {after for _, after in results} == {head()}
+    assert drift(url) == []

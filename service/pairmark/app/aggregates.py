@@ -42,7 +42,7 @@ def submit_aggregate(tables: Tables, aggregate: Aggregate, value: dict[str, Any]
     aggregate_id, at = new_id("aggregate"), moment(now)
     tables.documents.put(document, content)
     tables.aggregates.add(aggregate_id, document, at)
-    tables.history.add(aggregate_entry(aggregate, aggregate_id, at))
+    tables.history.add(aggregate_entry(aggregate, aggregate_id, at, _listed_under(tables, aggregate)))
     return AggregateKept(aggregate_id, document, content, True)
 
 
@@ -113,7 +113,14 @@ def aggregate_metrics(aggregate: Aggregate) -> dict[str, Any]:
     }
 
 
-def aggregate_entry(aggregate: Aggregate, aggregate_id: str, at: str) -> HistoryEntry:
+def _listed_under(tables: Tables, aggregate: Aggregate) -> str:
+    """The name that history lists it under: of a registered mix, that mix's own."""
+    digest = aggregate.suite.digest
+    labels = () if digest is None else tables.suites.of_digest(digest)
+    return next((label.name for label in labels if label.digest == digest), aggregate.suite.name)
+
+
+def aggregate_entry(aggregate: Aggregate, aggregate_id: str, at: str, suite_name: str) -> HistoryEntry:
     """The history line of an aggregate."""
     system, metrics = aggregate.system, aggregate_metrics(aggregate)
     model = system.model
@@ -153,7 +160,7 @@ def aggregate_entry(aggregate: Aggregate, aggregate_id: str, at: str) -> History
             None if system.scaffold is None else (system.scaffold.name, system.scaffold.version),
         ),
         summary=canonical_bytes(summary),
-        suite_name=aggregate.suite.name,
+        suite_name=suite_name,
         status="uncertifiable",
     )
 

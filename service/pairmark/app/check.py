@@ -10,7 +10,6 @@ from pairmark.domain.counts import arm_counts
 from pairmark.domain.documents.policy import Policy
 from pairmark.domain.documents.report import Report
 from pairmark.domain.evidence import Experiment
-from pairmark.domain.pairing import Pairing
 from pairmark.domain.verdict import verdict_of
 from pairmark.metrics.registry import metrics_block
 from pairmark.rules.base import Context, Disproof, QualityGate
@@ -38,7 +37,7 @@ def check(
     verdict = verdict_of(findings)
     metrics: dict[str, Any] | None = None
     if verdict == "certified":
-        metrics, more = metrics_block(Pairing(experiment))
+        metrics, more = metrics_block(experiment.pairing)
         flags = tuple(sorted({*flags, *more}))
     value = {
         "schema": "pairmark/report/v1",
@@ -79,5 +78,5 @@ class Tally:
 
 def tally(experiment: Experiment, policy: Policy, policy_digest: str, quality: QualityGate) -> Tally:
     """The figures of a pair whatever its verdict."""
-    metrics, flags = metrics_block(Pairing(experiment))
+    metrics, flags = metrics_block(experiment.pairing)
     return Tally(check(experiment, policy, policy_digest, quality), metrics, flags)

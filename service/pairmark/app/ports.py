@@ -103,10 +103,14 @@ class History(Protocol):
         ...
 
     def left_out(self, query: HistoryQuery) -> dict[LeftOut, int]:
-        """How many entries over the suite, or under its names, are not in the comparable answer, by the first reason that holds.
+        """How many entries under the suite's names are not in the comparable answer, by the first reason that holds.
 
         Names, times and bounds of the query are not asked for: this is of the suite as a whole.
         """
+        ...
+
+    def count(self, query: HistoryQuery) -> int:
+        """How many standing certificates are over the query's mix, whatever else it asks."""
         ...
 
     def find(self, entry_id: str) -> HistoryLine | None: ...

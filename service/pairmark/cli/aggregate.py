@@ -48,7 +48,7 @@ def import_agentdyn(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Every pipeline of AgentDyn's table of episodes, tallied and judged: what it lacks to be certified are the reasons."""
+    """Take in AgentDyn's table of episodes. Every pipeline is tallied and judged: what it lacks to be certified are the reasons."""
     from pairmark.adapters.ledgers.documents import read_policy
     from pairmark.adapters.tables.agentdyn import read_agentdyn
     from pairmark.app.aggregates_from_episodes import aggregates_of
@@ -66,7 +66,7 @@ def import_asb(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """A pair of Agent Security Bench tables, paired on (agent, tool). Its agents are the independent units, not its rows."""
+    """Take in a pair of Agent Security Bench tables. Paired on (agent, tool). Its agents are the independent units, not its rows."""
     from pairmark.adapters.tables.asb import read_asb
 
     return _hand_in([read_asb(clean_table, attacked_table, model, suite)], output, service, data)
@@ -81,7 +81,7 @@ def import_strata(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """A table of counts by model and defense, planned and usable."""
+    """Take in a table of counts by model and defense. Planned and usable."""
     from pairmark.adapters.tables.strata import read_strata
 
     return _hand_in(read_strata(file, suite, harness), output, service, data)

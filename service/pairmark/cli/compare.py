@@ -49,7 +49,7 @@ def compare(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Compare certified pairs on the same cells: what changed from A to B, with intervals, flips, and `tied`.
+    """Compare certified pairs on the same cells. What changed from A to B, with intervals, flips, and `tied`.
 
     A and B are certificate ids, or folders that hold suite.json, benign/, attacked/ and, for a defended pair, baseline/.
     Exit: 1 if they do not compare, with what differs and what does compare.

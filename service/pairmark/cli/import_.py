@@ -29,7 +29,7 @@ def import_run(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...",
+            metavar="PATH",
             help="For agentdojo: one pipeline directory; for several epochs give several, or a parent of seed-* folders.",
         ),
     ],

@@ -47,7 +47,7 @@ def plan(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:  # fmt: skip
-    """Plan an evaluation: half-widths, detectable differences, what halves the interval, episodes, calls, hours and cost.
+    """Plan an evaluation. Half-widths, detectable differences, what halves the interval, episodes, calls, hours and cost.
 
     Works offline unless a pilot, or a suite that is no file, has to be looked up at a service.
     """

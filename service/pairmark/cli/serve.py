@@ -12,12 +12,12 @@ from pairmark.cli.exit_codes import OK, UNAVAILABLE
 
 def serve(
     host: Annotated[
-        str | None, typer.Option("--host", help="Address to listen on.  [env: PAIRMARK_HOST; default: 127.0.0.1]")
+        str | None, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.  [env: PAIRMARK_HOST; default: 127.0.0.1]")
     ] = None,
     port: Annotated[
         int | None,
         typer.Option(
-            "--port", min=0, max=65_535, help="Port; 0 lets the system choose.  [env: PAIRMARK_PORT; default: 8000]"
+            "--port", metavar="N", min=0, max=65_535, help="Port; 0 lets the system choose.  [env: PAIRMARK_PORT; default: 8000]"
         ),
     ] = None,
     data: Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pairmark.cli.console import clean, say, say_all, say_bytes
+from pairmark.cli.embedded import DataFolder, client_at
 from pairmark.cli.exit_codes import OK
 from pairmark.cli.service import DEFAULT_SERVICE, ServiceUrl, client_of
 
@@ -56,7 +57,7 @@ def export_agentdojo(
 
 @export.command("agentdojo-runs")
 def export_agentdojo_runs(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Pipeline directories of AgentDojo runs.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="Pipeline directories of AgentDojo runs.")],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the suite, such as agentdyn/all.")],
     output: Output,
 ) -> int:
@@ -108,20 +109,40 @@ def show(
 
 @app.command("diff")
 def diff(
-    left: SuiteName, right: SuiteName, format_: FormatOption = Format.TEXT, service: ServiceUrl = DEFAULT_SERVICE
+    left: SuiteName,
+    right: SuiteName,
+    certificates: Annotated[
+        bool, typer.Option("--certificates", help="Ask the service which certificates stand over either side.")
+    ] = False,
+    format_: FormatOption = Format.TEXT,
+    service: ServiceUrl = DEFAULT_SERVICE,
+    data: DataFolder = None,
 ) -> int:
-    """Compare two suite versions cell by cell. Shows what was added, removed, changed, and what survives."""
+    """Compare two suite versions cell by cell: what was added, removed, changed, what survives, and what stays comparable."""
     from pairmark.cli.suite_text import diff_lines
     from pairmark.domain.canonical import canonical_bytes
-    from pairmark.domain.suite_diff import diff_suites
 
-    (one, _, one_digest), (other, _, other_digest) = _load(left, service), _load(right, service)
-    found = diff_suites(one, one_digest, other, other_digest).model_dump(mode="json", by_alias=True)
+    found = _certified_diff(left, right, service, data) if certificates else _plain_diff(left, right, service)
     if format_ is Format.JSON:
         say_bytes(canonical_bytes(found))
     else:
         say_all(diff_lines(found))
     return OK
+
+
+def _plain_diff(left: str, right: str, service: str) -> dict[str, Any]:
+    from pairmark.domain.suite_diff import diff_suites
+
+    (one, _, one_digest), (other, _, other_digest) = _load(left, service), _load(right, service)
+    return diff_suites(one, one_digest, other, other_digest).model_dump(mode="json", by_alias=True)
+
+
+def _certified_diff(left: str, right: str, service: str, data: Path | None) -> dict[str, Any]:
+    from pairmark.adapters.ledgers.documents import read_suite
+
+    digests = [one if one.startswith("sha256:") else read_suite(one).digest for one in (left, right)]
+    with client_at(service, data) as client:
+        return client.suite_diff(*digests, certificates=True).value
 
 
 def _load(suite: str, service: str) -> tuple[SuiteManifest, dict[str, Any], str]:

@@ -62,6 +62,12 @@ def diff_lines(diff: Mapping[str, Any]) -> Iterator[str]:
         yield from _items(kind, diff[kind])
     for kind in ("benign_cells", "attacked_cells"):
         yield from _cells(kind.replace("_", " "), diff[kind])
+    if diff["common_mix_refusal"] is not None and diff["comparability"] == "common-mix":
+        yield from wrapped(f"not even on the surviving cells: {diff['common_mix_refusal']}", "  ", "comparable: ")
+    if diff["certificates"] is not None:
+        for side in ("left", "right"):
+            over = diff["certificates"][side]
+            yield from wrapped(", ".join(over["newest"]) or "none", "    ", f"certificates over the {side}: {over['count']}  ")
     for note in diff["notes"]:
         yield from wrapped(note, "  ", "note: ")
 

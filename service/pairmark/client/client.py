@@ -79,9 +79,10 @@ class Client:
         """The manifest under a digest."""
         return self._get(f"/v1/suites/{_part(digest)}", SuiteManifest)
 
-    def suite_diff(self, digest: str, other: str) -> Reply[SuiteDiff]:
-        """What changed between two suite versions."""
-        return self._get(f"/v1/suites/{_part(digest)}/diff/{_part(other)}", SuiteDiff)
+    def suite_diff(self, digest: str, other: str, *, certificates: bool = False) -> Reply[SuiteDiff]:
+        """What changed between two suite versions; with the standing certificates over either if asked for."""
+        asked = {"certificates": "true"} if certificates else {}
+        return self._get(f"/v1/suites/{_part(digest)}/diff/{_part(other)}", SuiteDiff, asked)
 
     def announce_run(self, run: bytes, *, key: str | None = None) -> Reply[RunAnswer]:
         """Announce a run, or hand a complete one in after the fact."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -11,6 +12,29 @@ from numpy.typing import NDArray
 from pairmark.domain.documents.episode import STATUSES
 from pairmark.domain.evidence import NO_INJECTION, Arm, CellTable
 from pairmark.domain.plan import DENSE_LIMIT, Codes, Plan
+
+_OUTCOMES = ("status", "utility", "attack_success", "delivered", "attacker_actions")
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """Consecutive rows of one task and injection: the ledger is sorted, so what depends on ids is looked up once each."""
+
+    first: Codes
+    """First row of each."""
+    of_row: Codes
+    """Stretch of each row."""
+    begins: NDArray[np.bool_]
+    """True in first rows."""
+
+
+def _stretches(frame: pl.DataFrame) -> _Stretches:
+    rows = frame.height
+    begins = np.ones(rows, dtype=np.bool_)
+    if rows > 1:
+        task, injection = (frame[name].rle_id().to_numpy() for name in ("task_id", "injection_id"))
+        begins[1:] = (task[1:] != task[:-1]) | (injection[1:] != injection[:-1])
+    return _Stretches(np.flatnonzero(begins), np.cumsum(begins) - 1, begins)
 
 
 def _codes(column: pl.Series, ids: tuple[str, ...], null_code: int) -> Codes:
@@ -29,21 +53,6 @@ def _signed(column: pl.Series) -> NDArray[np.int8]:
     return cast("NDArray[np.int8]", column.cast(pl.Int8).fill_null(-1).to_numpy())
 
 
-def _starts(frame: pl.DataFrame, task: Codes, injection: Codes, epoch: Codes) -> NDArray[np.bool_]:
-    """True where a row opens a new cell (the frame is in canonical order)."""
-    rows = len(task)
-    starts = np.ones(rows, dtype=np.bool_)
-    if rows < 2:
-        return starts
-    same = (task[1:] == task[:-1]) & (injection[1:] == injection[:-1]) & (epoch[1:] == epoch[:-1])
-    if bool((task == -1).any() or (injection == -1).any()):  # codes do not tell unknown ids apart
-        for name in ("task_id", "injection_id"):
-            ids = frame[name]
-            same &= ids[1:].eq_missing(ids[:-1]).to_numpy()
-    starts[1:] = ~same
-    return starts
-
-
 def position(epoch: Codes, declared: Codes) -> Codes:
     """Where each epoch stands among the declared ones, -1 where it is not among them."""
     if not len(declared):
@@ -52,7 +61,7 @@ def position(epoch: Codes, declared: Codes) -> Codes:
     if highest <= DENSE_LIMIT:  # a table is faster than a search, as long as it is small
         table = np.full(highest + 2, -1, dtype=np.int64)
         table[declared] = np.arange(len(declared))
-        return table[np.clip(epoch, 0, highest + 1)]
+        return table.take(epoch, mode="clip")  # no epoch is 0, and above the highest none is declared
     order = np.argsort(declared, kind="stable")
     place = np.minimum(np.searchsorted(declared[order], epoch), len(declared) - 1)
     return np.where(declared[order][place] == epoch, order[place], -1)
@@ -61,34 +70,37 @@ def position(epoch: Codes, declared: Codes) -> Codes:
 def cell_table(arm: Arm, plan: Plan) -> CellTable:
     """One row per cell and epoch of `arm`. The ledger must be in canonical order."""
     frame = arm.ledger
-    task = _codes(frame["task_id"], plan.task_ids, -1)
-    injection = _codes(frame["injection_id"], plan.injection_ids, NO_INJECTION)
-    epoch = frame["epoch"].to_numpy().astype(np.int64)
-    attempt = frame["attempt"].to_numpy()
-    starts = _starts(frame, task, injection, epoch)
-    first = np.flatnonzero(starts)
-    last = np.append(first[1:], len(task)) - 1 if len(first) else first
-    lines = last - first + 1
-    picked, repeated = frame, np.zeros(len(first), dtype=np.bool_)
-    if len(first) < len(task):
-        again = np.zeros(len(task), dtype=np.int64)
-        again[1:] = (~starts[1:]) & (attempt[1:] == attempt[:-1])
-        repeated = np.add.reduceat(again, first) > 0
-        picked, task, injection, epoch = frame[last], task[last], injection[last], epoch[last]
+    stretches = _stretches(frame)
+    task = _codes(frame["task_id"].gather(stretches.first), plan.task_ids, -1)
+    injection = _codes(frame["injection_id"].gather(stretches.first), plan.injection_ids, NO_INJECTION)
     if arm.role == "benign":
         planned = np.where(injection == NO_INJECTION, task, -1)
     else:
         planned = plan.attacked_cell_of(task, injection)
-    epoch_index = position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64))
-    status = picked["status"].cast(pl.Enum(STATUSES)).to_physical().cast(pl.Int8).to_numpy()
+    epoch = frame["epoch"].to_numpy().astype(np.int64)
+    starts = stretches.begins.copy()
+    starts[1:] |= epoch[1:] != epoch[:-1]
+    of_row, picked = stretches.of_row, frame.select(_OUTCOMES)
+    if bool(starts.all()):
+        last, lines = np.arange(len(starts)), np.ones(len(starts), dtype=np.int64)
+        repeated = np.zeros(len(starts), dtype=np.bool_)
+    else:
+        first = np.flatnonzero(starts)
+        last = np.append(first[1:], len(starts)) - 1
+        lines = last - first + 1
+        attempt = frame["attempt"].to_numpy()
+        again = np.zeros(len(starts), dtype=np.int64)
+        again[1:] = (~starts[1:]) & (attempt[1:] == attempt[:-1])
+        repeated = np.add.reduceat(again, first) > 0
+        of_row, epoch, picked = of_row[last], epoch[last], picked[last]
     return CellTable(
-        task=task,
-        injection=injection,
-        planned=planned,
+        task=task[of_row],
+        injection=injection[of_row],
+        planned=planned[of_row],
         epoch=epoch,
-        epoch_index=epoch_index,
+        epoch_index=position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64)),
         row=last,
-        status=status,
+        status=picked["status"].cast(pl.Enum(STATUSES)).to_physical().cast(pl.Int8).to_numpy(),
         utility=_signed(picked["utility"]),
         attack_success=_signed(picked["attack_success"]),
         delivered=_signed(picked["delivered"]),

@@ -12,8 +12,10 @@ import numpy as np
 from pairmark.domain.documents.suite import Injection, Task
 from pairmark.domain.evidence import Flags
 from pairmark.domain.plan import Codes, Plan
+from pairmark.domain.sample import Sample
 from pairmark.stats.crossing import Crossing
-from pairmark.stats.exact import weighted_mean
+from pairmark.stats.exact import group_shares, weighted_mean
+from pairmark.stats.reweighting import standardisation_refusal
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,8 @@ class CellMatch:
     @cached_property
     def task_to_right(self) -> Codes:
         """Right code of every left task, -1 where the right has no task of that id."""
+        if self.left is self.right:
+            return np.arange(self.left.tasks)
         return _codes_of(self.left.task_ids, self.right.task_ids)
 
     @cached_property
@@ -64,6 +68,8 @@ class CellMatch:
     @cached_property
     def task_survives(self) -> Flags:
         """Per left task: its benign cell is common."""
+        if self.left is self.right:
+            return np.ones(self.left.tasks, dtype=np.bool_)
         return self.task_prompt_equal & self.task_checker_equal & self.environment_equal
 
     @cached_property
@@ -118,6 +124,49 @@ def weight_share(plan: Plan, kept: Flags) -> Fraction | None:
     if crossing is None:
         return None
     return weighted_mean(kept.astype(np.int64), np.ones(plan.cells, dtype=np.int64), crossing, plan.suite.weighting)
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """A group's share of a sample's weight, and its tasks."""
+
+    share: Fraction
+    tasks: int
+
+
+def strata_of(sample: Sample) -> dict[str, Stratum]:
+    """The groups of a sample by name, in the order of its crossing's codes."""
+    plan, crossing = sample.plan, sample.crossing
+    names = [plan.groups[code] for code in np.unique(plan.task_group[sample.task])]
+    shares, tasks = group_shares(crossing, plan.suite.weighting), crossing.tasks_per_group().tolist()
+    return {name: Stratum(share, count) for name, share, count in zip(names, shares, tasks, strict=True)}
+
+
+def common_mix_refusal(common: Sample, left: Sample, right: Sample) -> str | None:
+    """Why the common cells of two suites may not stand for both; None where they may.
+
+    Refused where a common group has fewer than 5 tasks, would weigh more than 3 times what it does in a side's own mix, or
+    where the reweighted tasks are worth less than half their number (`reweighting.standardisation_refusal`).
+    """
+    shared = strata_of(common)
+    for name, side in (("left", left), ("right", right)):
+        own = strata_of(side)
+        refused = standardisation_refusal(
+            [shared[group].tasks if group in shared else 0 for group in own],
+            [stratum.share for stratum in own.values()],
+            [shared[group].share if group in shared else Fraction(0) for group in own],
+        )
+        if refused is not None:
+            return f"{name} side, {named_stratum(refused, tuple(own))}"
+    return None
+
+
+def named_stratum(refused: str, groups: Sequence[str]) -> str:
+    """A refusal with the group's name for its number."""
+    for number, group in enumerate(groups):
+        if refused.startswith(f"stratum {number}:"):
+            return f"group {group}:{refused.removeprefix(f'stratum {number}:')}"
+    return refused
 
 
 def _codes_of(ids: Sequence[str], among: Sequence[str]) -> Codes:

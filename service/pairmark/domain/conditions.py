@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairmark.domain.evidence import Flags
-from pairmark.domain.pairing import Pairing
+from pairmark.domain.pairing import Pairing, count_in
 from pairmark.domain.plan import Codes
 from pairmark.domain.sample import Sample, sample_of
 
@@ -72,9 +72,7 @@ def on_completion(pairing: Pairing) -> Condition | None:
 
 def _condition(pairing: Pairing, cell: Codes, counted: Flags, met: Flags, hit: Flags) -> Condition | None:
     met = counted & met
-    trials, exposed, hits = (
-        np.bincount(cell[rows], minlength=pairing.plan.cells) for rows in (counted, met, met & hit)
-    )
+    trials, exposed, hits = (count_in(rows, cell, pairing.plan.cells) for rows in (counted, met, met & hit))
     sample = sample_of(pairing.plan, trials > 0)
     if sample is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,9 @@ from pairmark.domain.documents.episode import STATUSES
 from pairmark.domain.documents.run import Run
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.plan import Codes, Plan
+
+if TYPE_CHECKING:
+    from pairmark.domain.pairing import Pairing
 
 Role = Literal["benign", "attacked", "baseline"]
 UNKNOWN = -1
@@ -134,6 +137,13 @@ class Experiment:
         if self.baseline is None:
             return None
         return self.attacked_cells if self.baseline is self.attacked else cell_table(self.baseline, self.plan)
+
+    @cached_property
+    def pairing(self) -> Pairing:
+        """The pair as numbers: what rules and metrics share is computed once."""
+        from pairmark.domain.pairing import Pairing
+
+        return Pairing(self)
 
     def cells_of(self, arm: Arm) -> CellTable:
         """The cell table of one of this experiment's arms."""

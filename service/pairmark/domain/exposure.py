@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pairmark.domain.evidence import CellTable, Flags, Signed
+from pairmark.domain.cells import position
+from pairmark.domain.evidence import CellTable, Signed
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
 
@@ -27,17 +28,23 @@ class ExposureSplit:
     """Whether delivered here is unknown."""
 
 
-def exposure_split(pairing: Pairing, baseline: CellTable) -> ExposureSplit:
-    """Split completions by delivery here and in the baseline.
+def exposure_split(pairing: Pairing) -> ExposureSplit:
+    """Split completions by delivery here and in the baseline. Raises ValueError where there is no baseline.
 
     The baseline's episode of the same cell and epoch number decides; where that is unknown, whether any of the cell's
     baseline episodes was delivered.
     """
+    arm, baseline = pairing.experiment.baseline, pairing.experiment.baseline_cells
+    if arm is None or baseline is None:
+        raise ValueError("expected a baseline, found none")
+    epochs = np.array([item.epoch for item in arm.run.epochs], dtype=np.int64)
     pairs, attacked = pairing.epoch_pairs, pairing.experiment.attacked_cells
-    completed = pairs.row[pairs.attacked]
+    completed = pairs.row[np.flatnonzero(pairs.attacked)]
     delivered = attacked.delivered[completed]
-    missed = completed[delivered == 0]
-    undefended = _delivered_in(baseline, attacked.planned[missed], attacked.epoch[missed], pairing.plan.cells)
+    missed = completed[np.flatnonzero(delivered == 0)]
+    undefended = _delivered_in(
+        baseline, epochs, pairing.plan.cells, attacked.planned[missed], attacked.epoch[missed]
+    )
     return ExposureSplit(
         resisted=int(np.count_nonzero(delivered == 1)),
         blocked=int(np.count_nonzero(undefended == 1)),
@@ -47,15 +54,18 @@ def exposure_split(pairing: Pairing, baseline: CellTable) -> ExposureSplit:
     )
 
 
-def _delivered_in(baseline: CellTable, cell: Codes, epoch: Codes, cells: int) -> Signed:
-    """Delivery to the baseline's agent at each (planned cell, epoch number): 1, 0 or -1 unknown."""
-    known: Flags = baseline.expected & baseline.assessed & (baseline.delivered >= 0)
-    numbers, at = np.unique(baseline.epoch[known], return_inverse=True)
-    table = np.full((cells, len(numbers)), -1, dtype=np.int8)
-    table[baseline.planned[known], at] = baseline.delivered[known]
-    in_any: Signed = table.max(axis=1, initial=-1)[cell]
-    if not len(numbers):
-        return in_any
-    place = np.minimum(np.searchsorted(numbers, epoch), len(numbers) - 1)
-    same = np.where(numbers[place] == epoch, table[cell, place], -1)
-    return np.where(same >= 0, same, in_any)
+def _delivered_in(baseline: CellTable, epochs: Codes, cells: int, cell: Codes, epoch: Codes) -> Signed:
+    """Delivery to the baseline's agent at each (planned cell, epoch number): 1, 0 or -1 unknown.
+
+    `epochs` are the numbers that the baseline declares, of `cells` planned cells.
+    """
+    known = np.flatnonzero(baseline.expected & baseline.assessed & (baseline.delivered >= 0))
+    table = np.full((cells, len(epochs)), -1, dtype=np.int8)
+    table.ravel()[baseline.planned[known] * len(epochs) + baseline.epoch_index[known]] = baseline.delivered[known]
+    found = np.full(len(cell), -1, dtype=np.int8)
+    at = position(epoch, epochs)
+    there = np.flatnonzero(at >= 0)
+    found[there] = table[cell[there], at[there]]
+    open_still = np.flatnonzero(found < 0)
+    found[open_still] = table[cell[open_still]].max(axis=1, initial=-1)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,13 +11,16 @@ import numpy as np
 import polars as pl
 from typing_extensions import Buffer
 
-from pairmark.domain.canonical import DIGEST_PREFIX, canonical_bytes
+from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
 from pairmark.stats.fourfold import BOTH, FIRST_ONLY, NEITHER, SECOND_ONLY, flip_codes
 
 KINDS = {FIRST_ONLY: "lost", SECOND_ONLY: "gained", BOTH: "kept", NEITHER: "neither"}
 """Names of the kinds, in the order of the list: what changed comes first."""
+
+_TEXT = json.JSONEncoder(ensure_ascii=False)
+"""Writes a text as RFC 8785 does, and many of them faster."""
 
 _ROWS = 100_000
 """Pairs written at a time."""
@@ -57,21 +61,24 @@ class FlipList:
 
         Written from parts that are canonical themselves, and never held as one text: there may be a million pairs.
         """
-        plan = self.pairing.plan
-        tasks = pl.Series([canonical_bytes(name).decode() for name in plan.task_ids], dtype=pl.String)
-        injections = pl.Series([canonical_bytes(name).decode() for name in plan.injection_ids], dtype=pl.String)
+        plan, pairs, place = self.pairing.plan, self.pairing.epoch_pairs, self.pairing.experiment.attacked_cells.epoch_index
+        tasks, injections = (
+            pl.Series([_TEXT.encode(name) for name in names], dtype=pl.String)
+            for names in (plan.task_ids, plan.injection_ids)
+        )
         heads = pl.select(
             pl.concat_str(
                 pl.lit("["), tasks.gather(plan.cell_task), pl.lit(","), injections.gather(plan.cell_injection), pl.lit(",")
             )
         ).to_series()
+        numbers = [item.epoch for item in self.pairing.experiment.attacked.run.epochs]
         before = b"["
         for kind, entries in self.by_kind.items():
+            tails = pl.Series([f'{number},"{kind}"],' for number in numbers], dtype=pl.String)
             for start in range(0, len(entries), _ROWS):
-                cell, epoch = self._cells_and_epochs(entries[start : start + _ROWS])
-                objects = pl.concat_str(heads.gather(cell), pl.Series(epoch), pl.lit(f',"{kind}"]')).str.join(",")
+                some = entries[start : start + _ROWS]
                 yield before
-                yield _bytes_of(pl.select(objects).to_series())
+                yield _without_last_comma(heads.gather(pairs.cell[some]) + tails.gather(place[pairs.row[some]]))
                 before = b","
         yield b"[]" if before == b"[" else b"]"
 
@@ -91,15 +98,17 @@ class FlipList:
         return pairs.cell[entries], self.pairing.experiment.attacked_cells.epoch[pairs.row[entries]]
 
 
-def _bytes_of(text: pl.Series) -> Buffer:
-    """The UTF-8 of a series of one text, where Arrow holds it."""
-    data = text.to_arrow().buffers()[2]
-    return b"" if data is None else memoryview(data)
+def _without_last_comma(items: pl.Series) -> Buffer:
+    """The UTF-8 of at least one text, each ending in a comma, as Arrow holds them: one after the other."""
+    _, offsets, data = items.to_arrow(compat_level=pl.CompatLevel.oldest()).buffers()
+    if offsets is None or data is None:
+        raise TypeError(f"expected texts in one buffer, found {items.dtype}")
+    ends = np.asarray(memoryview(offsets).cast("q"))
+    return memoryview(data)[int(ends[0]) : int(ends[len(items)]) - 1]
 
 
 def flip_list(pairing: Pairing) -> FlipList:
     """Every pair of known outcomes of one cell and epoch, by kind."""
     pairs = pairing.epoch_pairs
-    entries = np.flatnonzero(pairs.paired)
-    codes = flip_codes(pairs.benign[entries] == 1, pairs.attacked[entries])
-    return FlipList(pairing, {kind: entries[codes == code] for code, kind in KINDS.items()})
+    codes = flip_codes(pairs.benign == 1, pairs.attacked)
+    return FlipList(pairing, {kind: np.flatnonzero(pairs.paired & (codes == code)) for code, kind in KINDS.items()})

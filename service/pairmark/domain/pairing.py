@@ -32,10 +32,18 @@ class Outcomes:
 def outcomes(value: Flags, counted: Flags, planned: Codes, cells: int, expected: int) -> Outcomes:
     """Sum `value` and `counted` over epochs per planned cell; `value` is looked at only where `counted`."""
     return Outcomes(
-        successes=np.bincount(planned[counted & value], minlength=cells),
-        known=np.bincount(planned[counted], minlength=cells),
+        successes=count_in(counted & value, planned, cells),
+        known=count_in(counted, planned, cells),
         expected=expected,
     )
+
+
+def count_in(rows: Flags, code: Codes, size: int) -> Codes:
+    """How many of the marked rows have each code, shape (size,); codes of marked rows are at least 0."""
+    if bool(rows.all()):
+        return np.bincount(code, minlength=size)
+    # Indices, since taking by a mask costs thrice as much where the mask looks random.
+    return np.bincount(code[np.flatnonzero(rows)], minlength=size)
 
 
 @dataclass(frozen=True, eq=False)

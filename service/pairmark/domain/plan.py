@@ -52,7 +52,8 @@ class Plan:
             for index, injection in enumerate(self.suite.injections):
                 of_group.setdefault(injection.group, []).append(index)
             met = {group: np.array(codes, dtype=np.int64) for group, codes in of_group.items()}
-            mine = [met.get(task.group, np.zeros(0, dtype=np.int64)) for task in self.suite.tasks]
+            none = np.zeros(0, dtype=np.int64)
+            mine = [met.get(task.group, none) for task in self.suite.tasks]
             return np.repeat(np.arange(len(mine)), [len(codes) for codes in mine]), np.concatenate(mine)
         task_code = {name: index for index, name in enumerate(self.task_ids)}
         injection_code = {name: index for index, name in enumerate(self.injection_ids)}

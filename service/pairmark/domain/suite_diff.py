@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from pairmark.domain.comparability import CellMatch, weight_share
+from pairmark.domain.comparability import CellMatch, common_mix_refusal, weight_share
 from pairmark.domain.documents.exact import Exact
 from pairmark.domain.documents.suite import Injection, SuiteManifest, Task
 from pairmark.domain.documents.suite_diff import (
@@ -24,6 +24,7 @@ from pairmark.domain.documents.suite_diff import (
 )
 from pairmark.domain.evidence import Flags
 from pairmark.domain.plan import Plan
+from pairmark.domain.sample import sample_of
 
 ItemT = TypeVar("ItemT", Task, Injection)
 PARTS: dict[ItemPart, Callable[[Task | Injection], object]] = {
@@ -55,8 +56,21 @@ def diff_suites(left: SuiteManifest, left_digest: str, right: SuiteManifest, rig
         benign_cells=_benign_cells(match),
         attacked_cells=attacked,
         comparability=comparability,
+        common_mix_refusal=None if comparability == "same-mix" else _common_mix_refusal(match),
         notes=_notes(match, comparability, attacked, settings, tools),
     )
+
+
+def _common_mix_refusal(match: CellMatch) -> str | None:
+    if match.left.suite.weighting != match.right.suite.weighting:
+        return "the weightings differ"
+    if match.regrouped:
+        return f"{len(match.regrouped)} common tasks changed their group"
+    common = sample_of(match.left, match.cell_survives)
+    left, right = (sample_of(plan, _constant(True, plan.cells)) for plan in (match.left, match.right))
+    if common is None or left is None or right is None:
+        return "no attacked cell survives"
+    return common_mix_refusal(common, left, right)
 
 
 def _side(suite: SuiteManifest, digest: str, plan: Plan) -> SuiteSide:

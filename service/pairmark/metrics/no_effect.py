@@ -6,7 +6,7 @@ import numpy as np
 
 from pairmark.domain.documents.metric_values import NoEffect, Undefined
 from pairmark.domain.documents.probability import probability
-from pairmark.domain.pairing import Pairing
+from pairmark.domain.pairing import Pairing, count_in
 from pairmark.domain.worked import worked
 from pairmark.metrics.base import Metric
 from pairmark.metrics.estimating import undefined
@@ -16,24 +16,23 @@ from pairmark.stats.hypothesis_tests import block_test, mcnemar_exact
 def compute(pairing: Pairing) -> NoEffect | Undefined:
     """McNemar's test where the design has one injection and one epoch per task, else exact blocks of (task, epoch)."""
     pairs = pairing.epoch_pairs
-    paired = pairs.paired
-    block, benign, attacked = pairs.block[paired], pairs.benign[paired] == 1, pairs.attacked[paired]
-    if not len(block):
+    paired, clean = pairs.paired, pairs.benign == 1
+    in_block = count_in(paired, pairs.block, pairs.blocks)
+    used = np.flatnonzero(in_block)
+    if not len(used):
         return undefined("no attacked episode has a known benign outcome of its epoch")
-    in_block = np.bincount(block, minlength=pairs.blocks)
-    used = in_block > 0
     m = in_block[used]
-    y = np.bincount(block[attacked], minlength=pairs.blocks)[used]
-    x = (np.bincount(block[benign], minlength=pairs.blocks)[used] > 0).astype(np.int64)
+    y = count_in(paired & pairs.attacked, pairs.block, pairs.blocks)[used]
+    x = (count_in(clean, pairs.block, pairs.blocks)[used] > 0).astype(np.int64)
     counts = {
         "blocks": len(m),
-        "pairs": len(block),
+        "pairs": int(m.sum()),
         "benign_successes": int(x.sum()),
         "attacked_successes": int(y.sum()),
     }
     per_task = int(np.bincount(pairing.plan.cell_task).max()) * pairing.attacked.expected
     if per_task == 1:
-        found = mcnemar_exact(int(np.count_nonzero(benign & ~attacked)), int(np.count_nonzero(attacked & ~benign)))
+        found = mcnemar_exact(int(np.count_nonzero(x > y)), int(np.count_nonzero(y > x)))
     else:
         found = block_test(x, np.ones(len(m), dtype=np.int64), y, m)
     return NoEffect(

@@ -50,9 +50,9 @@ def _carried(pairing: Pairing, tasks: Codes) -> tuple[list[str], Flags]:
     names = sorted({tag for task in all_tasks for tag in task.tags})
     column = {name: index for index, name in enumerate(names)}
     carried = np.zeros((len(tasks), len(names)), dtype=np.bool_)
-    for row, code in enumerate(tasks.tolist()):
-        for tag in all_tasks[code].tags:
-            carried[row, column[tag]] = True
+    of_task = [all_tasks[code].tags for code in tasks.tolist()]
+    columns = [column[tag] for tags in of_task for tag in tags]
+    carried[np.repeat(np.arange(len(tasks)), [len(tags) for tags in of_task]), columns] = True
     return names, carried
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from pairmark.domain.documents.report import EvidenceValue
-from pairmark.domain.evidence import Arm, Experiment
+from pairmark.domain.evidence import Arm
 from pairmark.domain.world import World
 from pairmark.rules.base import Context, Judgement, NoParams, Rule
 from pairmark.rules.cell_names import first_lines
@@ -18,13 +18,20 @@ REMEDY = "the task of these cells is not the one that the manifest lists: give t
 
 def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     """Compares every recorded `task_digest`, of every arm and attempt, with the manifest's for that task."""
+    listed_digests = pl.DataFrame(
+        {
+            "task_id": context.experiment.plan.task_ids,
+            "expected": [task.digest for task in context.experiment.suite.tasks],
+        },
+        schema={"task_id": pl.String, "expected": pl.String},
+    )
     found: list[str] = []
     evidence: dict[str, EvidenceValue] = {}
     recorded = 0
     for arm in context.experiment.arms:
         known = arm.ledger.height - arm.ledger["task_digest"].null_count()
         recorded += known
-        rows = _other_content(context.experiment, arm)
+        rows = _other_content(listed_digests, arm)
         names = first_lines(arm, rows)
         evidence[arm.role] = {"recorded": known, "mismatched": len(rows), "cells": names}
         if len(rows):
@@ -36,7 +43,7 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     return passed(f"{counted(recorded, 'recorded task digest')}, all the manifest's", evidence)
 
 
-def _other_content(experiment: Experiment, arm: Arm) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _other_content(listed_digests: pl.DataFrame, arm: Arm) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Rows whose recorded digest is not the manifest's; a task that the manifest does not list has none."""
     task, digest = arm.ledger["task_id"], arm.ledger["task_digest"]
     # Lines of one task stand together and mostly agree: only where task or digest changes is a look-up needed.
@@ -44,16 +51,9 @@ def _other_content(experiment: Experiment, arm: Arm) -> np.ndarray[tuple[int], n
     if arm.ledger.height > 1:
         changes[1:] = (task[1:].ne_missing(task[:-1]) | digest[1:].ne_missing(digest[:-1])).to_numpy()
     starts = np.flatnonzero(changes)
-    listed_digest = pl.DataFrame(
-        {
-            "task_id": [each.id for each in experiment.suite.tasks],
-            "expected": [each.digest for each in experiment.suite.tasks],
-        },
-        schema={"task_id": pl.String, "expected": pl.String},
-    )
     looked_up = (
         pl.DataFrame({"task_id": task[starts], "found": digest[starts]})
-        .join(listed_digest, on="task_id", how="left", maintain_order="left")
+        .join(listed_digests, on="task_id", how="left", maintain_order="left")
         .select(pl.col("found").is_not_null() & pl.col("found").ne_missing(pl.col("expected")))
         .to_series()
         .to_numpy()

@@ -177,7 +177,10 @@ def served_models(arm: Arm) -> tuple[str, ...]:
     """The snapshots that answered: what the run document says and what any line of the ledger says, sorted."""
     model = arm.run.system.model
     declared = () if model is None or model.served is None else model.served
-    return tuple(sorted({*declared, *arm.ledger["served_model"].drop_nulls().unique().to_list()}))
+    answered = arm.ledger["served_model"]
+    # Neighbours mostly agree: what changes is little, and holds every model.
+    changes = answered.filter(answered.ne_missing(answered.shift(1)))
+    return tuple(sorted({*declared, *changes.drop_nulls().unique().to_list()}))
 
 
 def served_field(left: Arm, right: Arm) -> Compared:

@@ -12,7 +12,6 @@ from pairmark.domain.contrast import Contrast, contrast_of
 from pairmark.domain.documents.base import Strict
 from pairmark.domain.documents.report import EvidenceValue
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.pairing import Pairing
 from pairmark.domain.world import World
 from pairmark.rules.base import Context, Disproof, Judgement, Rule, exact
 from pairmark.rules.wording import failed, passed, share_text
@@ -48,7 +47,7 @@ class SignLimits(Strict):
 
 def judge(context: Context, params: SignLimits) -> Judgement:
     """Exact rates under the manifest's weighting decide the sign, the one-sided t of the drop what is too far above."""
-    pair = contrast_of(Pairing(context.experiment))
+    pair = contrast_of(context.experiment.pairing)
     if pair is None:
         found = ["no cell assessed in both arms, so that both utilities are undefined"]
         return failed(EXPECTED, found, "run the aborted or missing cells", {"cells": 0})

@@ -19,6 +19,8 @@ DEFAULT_PERMUTATIONS = 9999
 _TIE = 1e-9
 """Statistics closer than this are equal: the same sum in another order must not decide a p-value."""
 _CHUNK_CELLS = 2**22
+_CACHED_CELLS = 2**16
+"""Keys that fit a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,8 @@ def _permuted(
     for begin in range(0, permutations if count else 0, step):
         rows = min(step, permutations - begin)
         # Permuting the drops against fixed tag rows is the same as permuting the tag rows.
-        order = _shuffled(random, sorted_groups, rows)
-        found = np.abs(_statistics(sorted_tags, sorted_deviations[order], spread))[:, rank]
+        permuted = _shuffled(sorted_deviations, sorted_groups, random, rows)
+        found = np.abs(_statistics(sorted_tags, permuted, spread))[:, rank]
         single += np.count_nonzero(found >= thresholds, axis=0)
         # Largest over the tags that are not yet decided: this one and all with a smaller statistic.
         largest = np.maximum.accumulate(found[:, ::-1], axis=1)[:, ::-1]
@@ -158,20 +160,26 @@ def _permuted(
     return p_single, p_adjusted
 
 
-def _shuffled(random: np.random.PCG64, groups: IntArray, rows: int) -> npt.NDArray[np.uint64]:
-    """Random orders of 0..n-1 that keep every position inside its group, shape (rows, n); `groups` is ascending.
+def _shuffled(values: FloatArray, groups: IntArray, random: np.random.PCG64, rows: int) -> FloatArray:
+    """The values in random orders, each staying in its group, shape (rows, values); `groups` is ascending.
 
-    A key is the group, random bits, and the position, so that sorting the keys shuffles the positions; no two keys are
+    A key is the group, random bits and the position, so that sorting the keys shuffles the positions; no two keys are
     equal, and raw bits of the generator are the same in every version of numpy.
     """
-    position_bits = int(groups.size - 1).bit_length()
+    position_bits = int(values.size - 1).bit_length()
     group_bits = int(groups[-1]).bit_length()
-    keys = random.random_raw((rows, groups.size))
-    keys >>= np.uint64(group_bits + position_bits)
-    keys <<= np.uint64(position_bits)
+    positions = np.uint64(2**position_bits - 1)
+    bits = np.uint64(2 ** (64 - group_bits) - 1) ^ positions
+    fixed = np.arange(values.size, dtype=np.uint64)
     if group_bits:
-        keys |= groups.astype(np.uint64) << np.uint64(64 - group_bits)
-    keys |= np.arange(groups.size, dtype=np.uint64)
-    keys.sort(axis=1)
-    keys &= np.uint64(2**position_bits - 1)
-    return keys
+        fixed |= groups.astype(np.uint64) << np.uint64(64 - group_bits)
+    shuffled = np.empty((rows, values.size))
+    step = max(1, _CACHED_CELLS // values.size)
+    for begin in range(0, rows, step):
+        keys = random.random_raw((min(step, rows - begin), values.size))
+        keys &= bits
+        keys |= fixed
+        keys.sort(axis=1)
+        keys &= positions
+        shuffled[begin : begin + step] = values[keys]
+    return shuffled

@@ -12,6 +12,9 @@ from pairmark.adapters.ledgers.columnar import ParquetSink
 from pairmark.adapters.ledgers.merge import ExternalSort
 from pairmark.adapters.ledgers.order import OrderWatch, out_of_order
 
+AHEAD = 4
+"""Frames that may wait while a run is sorted and spilled."""
+
 
 class LedgerBuilder:
     """Writes rows on as long as they come in canonical order; from the first that does not, sorts externally.
@@ -27,7 +30,7 @@ class LedgerBuilder:
         self._digest = LedgerDigest()
         self._sorter: ExternalSort | None = None
         self._rows = 0
-        self._background = Background()
+        self._background = Background(AHEAD)
 
     def add(self, frame: pl.DataFrame) -> None:
         """Take the next rows.

@@ -12,7 +12,6 @@ from typing import Literal, Protocol, Self
 
 import polars as pl
 
-from pairmark.adapters.ledgers.build import LedgerBuilder
 from pairmark.adapters.ledgers.decompress import Encoding, decompressor
 from pairmark.adapters.ledgers.jsonl_in import JsonLinesReader
 from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, MIB, Limits
@@ -94,6 +93,8 @@ class LedgerIngest:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """`folder` holds the scratch files and the result; `file` is how errors name the ledger."""
+        from pairmark.adapters.ledgers.build import LedgerBuilder
+
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._scratch = Path(tempfile.mkdtemp(prefix="ingest-", dir=folder))

@@ -18,6 +18,7 @@ class Limits:
         document: bytes of a suite, run or policy file.
         line: bytes of one line of a ledger without its newline (in Parquet: of one row's text).
         ledger: bytes of a whole ledger after decompression (in Parquet: as the footer declares, and of its text).
+        chunk: bytes that one column of one Parquet row group expands to, as the footer declares.
         archive: bytes of what a packed bundle expands to.
         members: entries in an archive.
         rows: episodes in a ledger.
@@ -27,6 +28,7 @@ class Limits:
     document: int = 64 * MIB
     line: int = 2 * MIB
     ledger: int = 8 * GIB
+    chunk: int = 256 * MIB
     archive: int = 8 * GIB
     members: int = 64
     rows: int = 50_000_000

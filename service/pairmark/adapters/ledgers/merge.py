@@ -17,7 +17,7 @@ from pairmark.adapters.ledgers.limits import MIB
 from pairmark.adapters.ledgers.order import Key, key_of, rows_up_to, sorted_rows
 from pairmark.domain.episodes import EPISODE_SCHEMA
 
-RUN_BYTES = 64 * MIB
+RUN_BYTES = 48 * MIB
 BLOCK_ROWS, BLOCK_BYTES = 32_768, 4 * MIB
 FAN_IN = 16
 

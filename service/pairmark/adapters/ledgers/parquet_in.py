@@ -88,8 +88,11 @@ class ParquetReader:
     def _check_shape(self, file: pq.ParquetFile) -> None:
         if file.metadata.num_rows > self._limits.rows:
             raise too_large("rows", self._limits.rows, file=self._file, unit="episodes")
-        groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
-        if sum(group.total_byte_size for group in groups) > self._limits.ledger:
+        groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+        chunks = [group.column(index).total_uncompressed_size for group in groups for index in range(group.num_columns)]
+        if max(chunks, default=0) > self._limits.chunk:
+            raise too_large("chunk", self._limits.chunk, file=self._file)
+        if sum(chunks) > self._limits.ledger:
             raise too_large("ledger", self._limits.ledger, file=self._file)
         schema = file.schema_arrow
         for name in schema.names:

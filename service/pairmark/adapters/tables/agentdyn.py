@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pairmark.adapters.tables.reading import read_table
+from pairmark.adapters.tables.reading import only_flags, read_table
 from pairmark.app.aggregates_from_episodes import TABLE_SCHEMA, RunFacts, Told
 
 SUITES = ("shopping", "github", "dailylife")
@@ -17,6 +17,8 @@ DEFENSES = (
     "tool_filter", "transformers_pi_detector", "camel",
 )  # fmt: skip
 """The endings of directory names that name a defense: `<model>[-<defense>]`. The directory, not the name inside a file, is the run."""
+
+FLAGS = ("utility", "security", "injection_text_seen")
 
 ARMS = ("benign", "attacked")
 """The third, `injection_task_as_user_task`, is no episode of a pair."""
@@ -37,6 +39,8 @@ def read_agentdyn(path: Path) -> Told:
         Malformed: not such a table.
     """
     table = read_table(path, COLUMNS)
+    for name in FLAGS:
+        only_flags(table, name, path)
     rows = table.filter(pl.col("suite").is_in(SUITES), pl.col("arm").is_in(ARMS))
     attacked = pl.col("arm") == "attacked"
     failed, killed = pl.col("error").is_not_null(), pl.col("utility").is_null()

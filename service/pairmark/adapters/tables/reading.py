@@ -50,3 +50,13 @@ def whole_numbers(frame: pl.DataFrame, columns: Sequence[str], path: Path) -> pl
                 remedy="correct the table",
             )
     return frame.with_columns(pl.col(name).cast(pl.Int64) for name in columns)
+
+
+def only_flags(frame: pl.DataFrame, column: str, path: Path) -> None:
+    """Raise Malformed where a cell is not `true`, `false` or empty (unknown), with its line."""
+    bad = frame.with_row_index("row").filter(~pl.col(column).is_in(["true", "false"]).fill_null(True))
+    if bad.height:
+        raise Malformed(
+            "not-a-flag", f"expected true, false or nothing in {column}, found {shown(bad[column][0])}", str(path), int(bad["row"][0]) + 2,
+            remedy="correct the table",
+        )

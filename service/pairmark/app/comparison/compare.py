@@ -12,7 +12,7 @@ from pairmark.app.comparison.conditioned import conditioned_changes
 from pairmark.app.comparison.decomposition import decompositions
 from pairmark.app.comparison.differing import Differing
 from pairmark.app.comparison.flips import flip_tables
-from pairmark.app.comparison.mix import common_mix_refusal, mix_of, nearest_set
+from pairmark.app.comparison.mix import mix_of, nearest_set, why_not_common
 from pairmark.app.comparison.pair import CertifiedPair
 from pairmark.app.comparison.refusals import NotComparable, refuse_other_measures, refuse_other_weighting
 from pairmark.domain.comparability import CellMatch
@@ -51,7 +51,7 @@ def compare(left: CertifiedPair, right: CertifiedPair, reweight: Reweight | None
         )
     refuse_other_weighting(differing)
     split = decompositions(left, right, match)
-    refused = common_mix_refusal(shared)
+    refused = why_not_common(shared)
     if refused is None:
         return _document(differing, shared, "common-mix", split)
     also_refused = standardised.refusal(left, right)

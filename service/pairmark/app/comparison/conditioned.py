@@ -12,6 +12,7 @@ from pairmark.app.comparison.changes import interval_of
 from pairmark.app.comparison.differing import Differing
 from pairmark.domain.documents.comparison import Conditioned, ConditionedChange, MixKind, NoChange
 from pairmark.domain.documents.exact import Exact
+from pairmark.domain.evidence import Flags
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.plan import Codes
 from pairmark.stats.conditional import ConditionalRate, conditional_rate
@@ -88,18 +89,21 @@ def clean_success_counts(pairing: Pairing) -> ConditionCounts:
     pairs, size = pairing.epoch_pairs, pairing.plan.cells
     known = pairs.paired
     exposed, done = pairs.benign == 1, known & pairs.attacked
-    return ConditionCounts(
-        *(np.bincount(pairs.cell[flags], minlength=size) for flags in (known, exposed, exposed & done, done))
-    )
+    return ConditionCounts(*(_per_cell(pairs.cell, flags, size) for flags in (known, exposed, exposed & done, done)))
 
 
 def _on_delivery(pairing: Pairing) -> ConditionCounts:
     """Attacked episodes of known utility and delivery; the condition is delivery."""
     cells, size = pairing.experiment.attacked_cells, pairing.plan.cells
-    known = cells.expected & cells.assessed & (cells.utility >= 0) & (cells.delivered >= 0)
-    exposed, done = known & (cells.delivered == 1), known & (cells.utility == 1)
-    counts = [np.bincount(cells.planned[flags], minlength=size) for flags in (known, exposed, exposed & done, done)]
-    return ConditionCounts(*counts)
+    kept = np.flatnonzero(cells.expected & cells.assessed & (cells.utility >= 0) & (cells.delivered >= 0))
+    cell, exposed, done = cells.planned[kept], cells.delivered[kept] == 1, cells.utility[kept] == 1
+    known = np.ones(len(kept), dtype=np.bool_)
+    return ConditionCounts(*(_per_cell(cell, flags, size) for flags in (known, exposed, exposed & done, done)))
+
+
+def _per_cell(cell: Codes, flags: Flags, size: int) -> Codes:
+    """How many flags are up in each cell."""
+    return np.bincount(cell, weights=flags, minlength=size).astype(np.int64)
 
 
 def _change(

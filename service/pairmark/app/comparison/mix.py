@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pairmark.app.comparison import standardised
 from pairmark.app.comparison.cells import SharedCells
 from pairmark.app.comparison.rates import UTILITY_DROP
-from pairmark.domain.comparability import CellMatch, weight_share
+from pairmark.domain.comparability import CellMatch, common_mix_refusal, weight_share
 from pairmark.domain.documents.comparison import Mix, MixKind
 from pairmark.domain.documents.exact import Exact
 from pairmark.domain.plan import Codes, Plan
-from pairmark.stats.exact import group_shares
-from pairmark.stats.reweighting import standardisation_refusal
 
 
 def nearest_set(match: CellMatch) -> dict[str, Any]:
@@ -30,30 +27,15 @@ def nearest_set(match: CellMatch) -> dict[str, Any]:
     }
 
 
-def common_mix_refusal(shared: SharedCells) -> str | None:
-    """Why the common cells may not stand for the two suites; None where they may."""
+def why_not_common(shared: SharedCells) -> str | None:
+    """Why the common cells that have a value on both sides may not stand for the two suites; None where they may."""
     if shared.match.regrouped:
         return f"{len(shared.match.regrouped)} common tasks changed their group"
     found = shared.sample(UTILITY_DROP)
-    if found is None:
+    left, right = shared.left.pairing.sample, shared.right.pairing.sample
+    if found is None or left is None or right is None:
         return "no common cell has a value on both sides"
-    sample = found.sample
-    plan = sample.plan
-    names = [plan.groups[code] for code in np.unique(plan.task_group[sample.task])]
-    mix = dict(zip(names, group_shares(sample.crossing, plan.suite.weighting), strict=True))
-    tasks = dict(zip(names, sample.crossing.tasks_per_group().tolist(), strict=True))
-    for name, pair in (("left", shared.left), ("right", shared.right)):
-        side = standardised.side_of(pair, UTILITY_DROP)
-        if side is None:
-            return f"the {name} side has no observed cell"
-        refused = standardisation_refusal(
-            [tasks.get(group, 0) for group in side.groups],
-            side.shares,
-            [mix.get(group, Fraction(0)) for group in side.groups],
-        )
-        if refused is not None:
-            return f"{name} side, {standardised.named_stratum(refused, side.groups)}"
-    return None
+    return common_mix_refusal(found.sample, left, right)
 
 
 def mix_of(shared: SharedCells, kind: MixKind) -> Mix:

@@ -15,10 +15,10 @@ import numpy as np
 from pairmark.app.comparison.changes import change_of
 from pairmark.app.comparison.pair import CertifiedPair
 from pairmark.app.comparison.rates import RATES, UTILITY_DROP, Rate, SampledSide
+from pairmark.domain.comparability import named_stratum, strata_of
 from pairmark.domain.documents.comparison import Change, Changes, NoChange
 from pairmark.domain.sample import Sample, sample_of
 from pairmark.stats.arrays import FloatArray
-from pairmark.stats.exact import group_shares
 from pairmark.stats.intervals import Interval, difference_interval, tasks_departing
 from pairmark.stats.paired_difference import Uncertainty, p_no_difference
 from pairmark.stats.reweighting import standardisation_refusal, standardised
@@ -34,26 +34,21 @@ class Side:
     outcomes: SampledSide
     groups: tuple[str, ...]
     shares: tuple[Fraction, ...]
+    tasks: tuple[int, ...]
 
     @property
     def sample(self) -> Sample:
         return self.outcomes.sample
 
-    @property
-    def tasks(self) -> list[int]:
-        """Tasks of each group."""
-        return [int(count) for count in self.sample.crossing.tasks_per_group()]
-
 
 def side_of(pair: CertifiedPair, rate: Rate) -> Side | None:
     """None where no cell has a value."""
-    plan = pair.experiment.plan
-    sample = sample_of(plan, rate.observed(pair.pairing))
+    sample = sample_of(pair.experiment.plan, rate.observed(pair.pairing))
     if sample is None:
         return None
-    groups = tuple(plan.groups[code] for code in np.unique(plan.task_group[sample.task]))
-    shares = group_shares(sample.crossing, plan.suite.weighting)
-    return Side(SampledSide(pair.pairing, sample.cells, sample), groups, shares)
+    strata = strata_of(sample)
+    shares, tasks = ([getattr(one, part) for one in strata.values()] for part in ("share", "tasks"))
+    return Side(SampledSide(pair.pairing, sample.cells, sample), tuple(strata), tuple(shares), tuple(tasks))
 
 
 def refusal(left: CertifiedPair, right: CertifiedPair) -> str | None:
@@ -68,14 +63,6 @@ def refusal(left: CertifiedPair, right: CertifiedPair) -> str | None:
         if found is not None:
             return f"{name} side, {named_stratum(found, side.groups)}"
     return None
-
-
-def named_stratum(refused: str, groups: tuple[str, ...]) -> str:
-    """A refusal with the group's name for its number."""
-    for number, group in enumerate(groups):
-        if refused.startswith(f"stratum {number}:"):
-            return f"group {group}:{refused.removeprefix(f'stratum {number}:')}"
-    return refused
 
 
 def standardised_changes(left: CertifiedPair, right: CertifiedPair) -> Changes:

@@ -79,11 +79,27 @@ class CellsDiff(Strict):
     """Weight of the surviving cells under each side's own weighting; null where that side plans no cell."""
 
 
+class OverOneSide(Strict):
+    """Certificates over one side's mix that stand: how many, and the newest of them."""
+
+    count: Count
+    newest: tuple[Identifier, ...]
+
+
+class CertificatesOver(Strict):
+    """What a registry holds over either side; all of one side compare with those of the other as `comparability` says."""
+
+    left: OverOneSide
+    right: OverOneSide
+
+
 class SuiteDiff(Document):
     """What changed from `left` to `right`.
 
     `comparability`: `same-mix` (equal digests: every certificate of one compares with every certificate of the other),
-    `common-mix` (only on the surviving cells, and only when asked for), `none`. `notes` say why, and what to mind.
+    `common-mix` (only on the surviving cells, and only when asked for), `none`. `common_mix_refusal` says why even the
+    surviving cells, all of them observed, could not stand for the two suites; null where they could, and for equal
+    digests. `notes` say what to mind. `certificates` is null where no registry was asked.
     """
 
     title: ClassVar[str] = "suite-diff"
@@ -98,4 +114,6 @@ class SuiteDiff(Document):
     benign_cells: CellsDiff
     attacked_cells: CellsDiff
     comparability: Comparability
+    common_mix_refusal: Text | None
+    certificates: CertificatesOver | None = None
     notes: tuple[Text, ...]

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from pairmark.app.diff_suites import diff_registered
 from pairmark.app.ports import KeptAnswer, SuiteLabel, Tables
 from pairmark.app.read_suite import list_suites, read_suite
 from pairmark.app.register_suite import register_suite
-from pairmark.app.stored import understood
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.documents.suite_diff import SuiteDiff
-from pairmark.domain.suite_diff import diff_suites
 from pairmark.http.answers import changing_json, immutable, kept_json
 from pairmark.http.bodies import WithJson
 from pairmark.http.documented import answers, json_of
@@ -70,13 +69,18 @@ def get_suite(digest: str, request: Request, services: WithServices) -> Response
 
 
 @router.get("/{digest}/diff/{other}", responses=answers(404, s200=SuiteDiff))
-def get_suite_diff(digest: str, other: str, request: Request, services: WithServices) -> Response:
-    """What changed from one suite version to another, by task, injection and cell."""
+def get_suite_diff(
+    digest: str,
+    other: str,
+    request: Request,
+    services: WithServices,
+    certificates: Annotated[bool, Query(description="also the standing certificates over either side")] = False,
+) -> Response:
+    """What changed from one suite version to another, by task, injection and cell, and what stays comparable."""
     with services.database.reading() as tables:
-        left, right = read_suite(tables, digest), read_suite(tables, other)
-    diff = diff_suites(
-        understood(SuiteManifest, left.content, digest)[0], left.label.digest,
-        understood(SuiteManifest, right.content, other)[0], right.label.digest,
-    )
-    content = canonical_bytes(diff.model_dump(mode="json", by_alias=True))
+        diff = diff_registered(tables, digest, other, certificates=certificates)
+    value = diff.model_dump(mode="json", by_alias=True)
+    if certificates:
+        return changing_json(value)
+    content = canonical_bytes(value)
     return immutable(request, digest_of_bytes(content), content)

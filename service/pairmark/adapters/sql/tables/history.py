@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from operator import gt, lt
 from typing import Any
 
-from sqlalchemy import func, insert, literal, or_, select, tuple_, union_all, update
+from sqlalchemy import (
+    BindParameter,
+    CompoundSelect,
+    bindparam,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    union_all,
+    update,
+)
 from sqlmodel import Session, col
 
 from pairmark.adapters.sql.models import HistoryNameRow, HistoryRow
@@ -30,6 +42,30 @@ _ORDERS: dict[str, Any] = {
     "drop": _NUMBERS["utility_drop"],
     "utility": _NUMBERS["utility_under_attack"],
 }
+
+
+
+
+def _left_out_statement(order: str) -> CompoundSelect[Any]:
+    """Counts by reason, several rows to a reason: every part is one range of an index."""
+    suite: BindParameter[str] = bindparam("suite")
+    definition: BindParameter[str] = bindparam("definition")
+    named = _name.in_(bindparam("names", expanding=True))
+    parts: list[tuple[LeftOut, tuple[Any, ...]]] = [
+        ("uncertifiable", (named, _status == "uncertifiable")),
+        ("superseded", (named, _status == "superseded", _suite == suite)),
+        ("revoked", (named, _status == "revoked", _suite == suite)),
+    ]
+    for beyond in (lt, gt):
+        parts += [("other-mix", (named, _status == status, beyond(_suite, suite))) for status in ("valid", "superseded", "revoked")]
+        parts.append(("other-definition", (named, _status == "valid", _suite == suite, beyond(_definition, definition))))
+    if order != "date":
+        here = (_suite == suite, _weighting == bindparam("weighting"), _definition == definition, _status == "valid")
+        parts.append(("undefined-rate", (*here, _ORDERS[order].is_(None))))
+    return union_all(*(select(func.count(), literal(reason)).where(*conditions) for reason, conditions in parts))
+
+
+_LEFT_OUT = {order: _left_out_statement(order) for order in _ORDERS}
 
 
 class SqlHistory:
@@ -59,7 +95,7 @@ class SqlHistory:
         order = _ORDERS[query.order]
         asked = select(_id, order, _summary, _suite, _definition, _status).where(order.is_not(None))
         if query.incomparable:
-            asked = asked.where(or_(_name.in_(_findable_all(query.suite_names)), _suite == query.suite))
+            asked = asked.where(_name.in_(_findable_all(query.suite_names)))
         else:
             asked = asked.where(
                 _suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid"
@@ -83,29 +119,20 @@ class SqlHistory:
 
     def left_out(self, query: HistoryQuery) -> dict[LeftOut, int]:
         """Seeks in two indexes: what it costs grows with what is left out, not with what is there."""
-        named = or_(_name.in_(_findable_all(query.suite_names)), _suite == query.suite)
-        here = (_suite == query.suite, _weighting == query.weighting)
-        order = _ORDERS[query.order]
-        count = func.count()
-        by_reason: dict[LeftOut, Any] = {
-            "uncertifiable": select(count).where(named, _status == "uncertifiable"),
-            "other-mix": select(count).where(
-                _name.in_(_findable_all(query.suite_names)), _status.in_(("valid", "superseded", "revoked")),
-                or_(_suite < query.suite, _suite > query.suite),
-            ),
-            "superseded": select(count).where(*here, _status == "superseded"),
-            "revoked": select(count).where(*here, _status == "revoked"),
-            "other-definition": select(count).where(
-                *here, _status == "valid", or_(_definition < query.definition, _definition > query.definition)
-            ),
-        }
-        if query.order != "date":
-            by_reason["undefined-rate"] = select(count).where(
-                *here, _definition == query.definition, _status == "valid", order.is_(None)
-            )
-        asked = union_all(*(part.add_columns(literal(reason)) for reason, part in by_reason.items()))
-        counts = self._session.execute(asked)
-        return {reason: number for number, reason in counts if number}
+        given = {
+            "names": _findable_all(query.suite_names), "suite": query.suite, "weighting": query.weighting, "definition": query.definition,
+        }  # fmt: skip
+        found: dict[LeftOut, int] = {}
+        for number, reason in self._session.execute(_LEFT_OUT[query.order], given):
+            if number:
+                found[reason] = found.get(reason, 0) + number
+        return found
+
+    def count(self, query: HistoryQuery) -> int:
+        asked = select(func.count()).where(
+            _suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid"
+        )
+        return int(self._session.execute(asked).scalar_one())
 
     def find(self, entry_id: str) -> HistoryLine | None:
         if not is_plain(entry_id):
