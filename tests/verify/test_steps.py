@@ -18,7 +18,7 @@ from pairmark.domain.errors import Malformed
 from pairmark.provenance import dsse
 from pairmark.provenance.bundle import Logged, bundle_bytes, parse_bundle
 from pairmark.provenance.ed25519 import public_bytes
-from pairmark.provenance.entries import Announcement, StatusChanged
+from pairmark.provenance.entries import Announcement, StatusChanged, TrustRooted
 from pairmark.provenance.statement import read_statement
 from pairmark.provenance.status_statement import status_bytes
 from pairmark.provenance.svr import svr_bytes
@@ -294,6 +294,19 @@ def test_a_log_that_ends_too_early_is_stale_not_a_clean_bill(log: Log, pair: Pai
     found = verify_bundle(bundle_at(log, index), trust=TRUST, log=early)
     assert (found.exit_code, found.outcome("status")) == (6, "NOT_CHECKED")
     assert "stale" in found.steps[7].message
+
+
+def test_a_trust_root_that_the_log_knows_to_be_old_is_stale(log: Log, pair: Pair) -> None:
+    """A key that was revoked since would still be trusted."""
+    data = bundle_at(log, release(log, pair, "c1"))
+    newer = chain_of(root_value(), root_value(2))
+    log.add(TrustRooted(version=2, envelope=digest_of_bytes(newer.envelopes[1].content()), at=AT), newer.envelopes[1])
+    found = verify_bundle(data, trust=TRUST, log=log.export())
+    assert (found.exit_code, found.outcome("status")) == (6, "NOT_CHECKED")
+    assert verify_bundle(data, trust=newer.content(), log=log.export()).exit_code == 0
+    fork = root_value(2)
+    fork["keys"][key_id(STRANGER)] = trusted(STRANGER)
+    assert failed(verify_bundle(data, trust=chain_of(root_value(), fork).content(), log=log.export())) == ["status"]
 
 
 def test_a_log_without_the_certificate_in_its_place_is_refused(log: Log, pair: Pair) -> None:

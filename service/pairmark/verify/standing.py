@@ -8,7 +8,7 @@ from pairmark.domain.canonical import DIGEST_PREFIX, digest_of_bytes
 from pairmark.domain.errors import Malformed
 from pairmark.provenance import dsse
 from pairmark.provenance.bundle import Bundle
-from pairmark.provenance.entries import Entry, ReleasedEntry, StatusEntry
+from pairmark.provenance.entries import Entry, ReleasedEntry, StatusEntry, TrustEntry
 from pairmark.provenance.status import fold
 from pairmark.provenance.status_statement import read_status
 from pairmark.provenance.trust import TrustChain, TrustRoot
@@ -32,7 +32,7 @@ def status(at: AtHand) -> Said:
     _holds(log, [(index, bundle.certificate.parsed_entry), *beside])
     later = [item for item in beside if item[0] >= log.head.size]
     standing = fold([*_about(log, trust, serial, bundle.certificate.envelope_digest), *later]).get(serial)
-    short = _too_short(at, log, index)
+    short = _too_short(at, log, index) or _trust_behind(at.trust_chain(), log)
     if standing is None or (standing.status == "valid" and short is not None):
         raise Unchecked(short or f"the log has no release of certificate {serial}")
     at.standing = standing
@@ -81,6 +81,28 @@ def _too_short(at: AtHand, log: WholeLog, index: int) -> str | None:
     seen = at.remembered.logs.get(log.head.origin)
     if seen is not None and size < seen.size:
         return f"stale: the log has {size} entries, this verifier saw {seen.size} before"
+    return None
+
+
+def _trust_behind(chain: TrustChain, log: WholeLog) -> str | None:
+    """Why the trust root says too little: the log names a newer one, in which a key may have been revoked.
+
+    Raises:
+        Malformed: the log names another trust root of a version that the chain has.
+    """
+    newest = len(chain.envelopes)
+    for logged in log.replay.entries:
+        if not isinstance(logged.entry, TrustEntry):
+            continue
+        body = logged.entry.body
+        if body.version <= len(chain.envelopes) and digest_of_bytes(chain.envelopes[body.version - 1].content()) != body.envelope:
+            raise Malformed(
+                "forked-trust", f"expected version {body.version} of the trust root as log index {logged.index} names it, found another",
+                remedy="get trust.json from its operator",
+            )
+        newest = max(newest, body.version)
+    if newest > len(chain.envelopes):
+        return f"stale: the log names version {newest} of the trust root, the one given ends with {len(chain.envelopes)}"
     return None
 
 

@@ -9,8 +9,8 @@
 5. artifacts: manifest, runs and ledgers at hand are the certificate's subjects; single shown rows are rows of its ledgers.
 6. numbers: every released number, computed again from the ledgers, is the same.
 7. policy: the policy is the one named by digest, and its rules, run again, find the same.
-8. status: with the whole log, nothing that revokes or supersedes the certificate is hidden; without it, only what stands in the
-   bundle is known, and that nothing else exists is not checked.
+8. status: with the whole log, which names no other and no newer trust root, nothing that revokes or supersedes the certificate is
+   hidden; without it, only what stands in the bundle is known, and that nothing else exists is not checked.
 9. history: the log and the trust root continue what this verifier saw last.
 """
 
