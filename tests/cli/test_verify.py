@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Here, command, is_one_line
+from tests.cli.running import ENVIRONMENT, Here, command, is_one_line
+from tests.cli.test_usage import HEAVY
 from tests.verify.make_corpus import SECRET
 
 CORPUS = Path(__file__).parents[1] / "verify" / "corpus"
@@ -76,6 +79,13 @@ def test_the_state_file_remembers_and_a_fork_is_told(here: Here, tmp_path: Path)
 def test_artifacts_are_computed_again(here: Here) -> None:
     done = here("verify", CORPUS / "certificate.json", *TRUST, *LOG, "--artifacts", CORPUS / "artifacts")
     assert (done.code, done.out.splitlines()[-1].endswith("VALID; not checked: history")) == (0, True)
+
+
+def test_verifying_without_artifacts_loads_nothing_heavy() -> None:
+    program = f"import sys; from pairmark.cli.main import main; main(sys.argv[1:]); print([m for m in {HEAVY!r} if m in sys.modules])"
+    arguments = map(str, ["verify", CORPUS / "certificate.json", *TRUST, *LOG])
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 # --- prove -------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import pairmark
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.errors import Malformed
+from pairmark.domain.world import World
 from pairmark.provenance import dsse
 from pairmark.provenance.bundle import Logged, bundle_bytes, parse_bundle
 from pairmark.provenance.ed25519 import public_bytes
@@ -41,6 +43,7 @@ from tests.provenance.making import (
     small_pair,
     trusted,
 )
+from tests.verify.make_corpus import world_pair
 
 CORPUS = Path(__file__).parent / "corpus"
 TRUST = chain_of().content()
@@ -446,26 +449,25 @@ def test_another_report_beside_the_artifacts_fails() -> None:
     assert failed(again) == ["artifacts"], "report.json beside them is another report"
 
 
-def test_numbers_and_findings_are_compared_with_what_is_computed(artifacts: Path) -> None:
-    (artifacts / "report.json").unlink()
-    statement = read_statement(parse_bundle((CORPUS / "certificate.json").read_bytes()).certificate.envelope.payload)
-    runs: dict[Any, Any] = {role: json.loads((artifacts / f"{role}/run.json").read_bytes()) for role in ("benign", "attacked", "baseline")}
-    manifest = json.loads((artifacts / "suite.json").read_bytes())
-    honest = json.loads(statement.report)
-    number = json.loads(statement.report)
+def test_numbers_and_findings_are_compared_with_what_is_computed(tmp_path: Path) -> None:
+    """Everything is signed and logged as it should be; only what is said may not be true."""
+    world = World()
+    for name, content in world.files().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    true = world_pair(world)
+    number, finding, wording = (copy.deepcopy(true.report) for _ in range(3))
     number["metrics"]["benign_utility"]["value"] = "0.990000"
-    finding = json.loads(statement.report)
     next(item for item in finding["findings"] if item["outcome"] == "passed")["outcome"] = "not_applicable"
-    wording = json.loads(statement.report)
     wording["findings"][0]["message"] += " or so"
     for report, version, expected in (
-        (honest, pairmark.__version__, []), (number, "0.0.1", ["numbers"]), (finding, "0.0.1", ["policy"]),
+        (true.report, pairmark.__version__, []), (number, "0.0.1", ["numbers"]), (finding, "0.0.1", ["policy"]),
         (wording, pairmark.__version__, ["policy"]), (wording, "0.0.1", []),
     ):  # fmt: skip
-        pair = Pair(manifest, report, runs)
+        pair = Pair(true.manifest, report, true.runs)
         log = Log()
         announce(log, pair)
-        found = verify_bundle(bundle_at(log, release(log, pair, "c1", version=version)), trust=TRUST, artifacts=artifacts)
+        found = verify_bundle(bundle_at(log, release(log, pair, "c1", version=version)), trust=TRUST, artifacts=tmp_path)
         assert list(found.failed) == expected, found.steps
 
 

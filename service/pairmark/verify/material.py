@@ -8,7 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pairmark.adapters.ledgers.bundle import LoadedPolicy, read_bundle, read_policy, read_suite, shipped_policies
+from pairmark.adapters.ledgers.bundle import (
+    LoadedPolicy,
+    read_bundle,
+    read_bytes,
+    read_policy,
+    read_suite,
+    shipped_policies,
+)
+from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS
 from pairmark.app.check import CheckedPair, check
 from pairmark.domain.canonical import canonical_bytes, digest_of
 from pairmark.domain.errors import Malformed, shown
@@ -52,7 +60,8 @@ def read_experiment(folder: Path, predicate: CertificatePredicate) -> Experiment
             raise Malformed("wrong-epochs", f"expected the epochs of the {role} run as the pairing states them, found others", remedy=REFUSE)
     report = folder / "report.json"
     if report.is_file():
-        _same(digest_of(parse(report.read_bytes(), file=str(report))), predicate.report, "the report", report)
+        data = read_bytes(report, "document", DEFAULT_LIMITS.document)
+        _same(digest_of(parse(data, file=str(report))), predicate.report, "the report", report)
     return Experiment(suite.manifest, suite.digest, arms["benign"], arms["attacked"], arms.get("baseline"))
 
 
