@@ -69,6 +69,7 @@ def demo(
     say("their numbers say nothing about any model.")
     _step(1, "starting the service on its embedded database (this loads the data-quality library once)")
     reports: dict[str, dict[str, Any]] = {}
+    certificate: str | None = None
     rows = [("pair", "verdict", "certificate", "what it shows")]
     with running_service(data) as url, Client(url) as client:
         _step(2, "registering the suite")
@@ -83,8 +84,9 @@ def demo(
             rows.append(
                 (story.folder, reply.value["report"]["verdict"], reply.model.certificate or "none", story.shows)
             )
-            if reply.model.certificate is not None:
-                _keep_certificate(client, reply.model.certificate, home)
+            certificate = reply.model.certificate or certificate
+        if certificate is not None:
+            _keep_certificate(client, certificate, home)
     _step(6, "judging the certified pair again, offline, as `pairmark check` does")
     same = _same_offline(home)
     say(f"     {'the same report, byte for byte' if same else 'ANOTHER report than the service gave'}")

@@ -22,7 +22,9 @@ def disprove(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Record evidence against a held sign-plausible: logged, and shown by the certificate that rests on it.
+    """Record evidence against a held sign-plausible.
+
+    It is logged, and shown by the certificate that rests on it.
 
     Exit: 0 certified, 1 refused, 2 malformed input or usage, 3 still quarantined.
     """

@@ -23,7 +23,10 @@ def export(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Write the whole published log: one entry a line, the signed checkpoint last. It is what `verify --log` takes."""
+    """Write the whole published log to a file.
+
+    One entry a line, the signed checkpoint last: what `verify --log` takes.
+    """
     from pairmark.cli.whole_files import write_whole
 
     with client_at(service, data) as client:
@@ -34,7 +37,10 @@ def export(
 
 @app.command("fsck")
 def fsck(data: DataFolder = None, database: DatabaseUrl = None) -> int:
-    """Check the stored log against itself, its checkpoints, the high-water mark and history. Exit: 0 whole, 1 not."""
+    """Check that the stored log is whole.
+
+    Against itself, its checkpoints, the high-water mark, and what history shows. Exit: 0 whole, 1 not.
+    """
     from pairmark.adapters.log.fsck import check_log
     from pairmark.adapters.log.mark import HighWaterMark
     from pairmark.adapters.log.signing import trusted
@@ -62,7 +68,9 @@ def monitor(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Fetch what is new, and prove that the log only grew and that every entry is in the signed tree.
+    """Fetch what is new, and prove that the log only grew.
+
+    Every new entry must be in the signed tree, together with all that was seen before.
 
     Exit: 0 it did, 1 it did not: keep the state file and both checkpoints, they are the evidence.
     """

@@ -21,7 +21,7 @@ def supersede(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Put a valid certificate in the place of another, signed and logged."""
+    """Put a valid certificate in the place of another. Signed and logged."""
     with client_at(service, data) as client:
         changed = client.log.supersede(certificate, by, reason.value, note).model
     say(f"superseded  {certificate}  by {by}  at log index {changed.index}  {changed.reason}")

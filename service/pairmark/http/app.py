@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,8 +21,6 @@ from pairmark.http.services import build_services
 from pairmark.http.settings import Settings
 from pairmark.http.worker import Worker
 
-log = logging.getLogger("uvicorn.error")
-
 
 def create_app(settings: Settings) -> FastAPI:
     """The service as an ASGI application. Its own embedded database is migrated here; another one must be.
@@ -35,11 +32,6 @@ def create_app(settings: Settings) -> FastAPI:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     _require_migrated(settings)
     services = build_services(settings)
-    if services.made_keys:
-        log.warning(
-            "made the keys of a new log in %s: keep them, and their high-water mark, out of copies of the database; others pin %s",
-            settings.keys_dir.absolute(), services.signing.chain.root_digest,
-        )
     worker = Worker(services)
 
     @asynccontextmanager

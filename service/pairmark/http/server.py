@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from pairmark.app.errors import Unavailable
 from pairmark.domain.errors import shown
@@ -28,10 +29,21 @@ def serve(host: str | None = None, port: int | None = None, data_dir: Path | Non
         Malformed, Unavailable: before anything is served; the address may be in use.
     """
     settings = Settings.of(os.environ, host=host, port=port, data_dir=data_dir)
-    server = server_of(settings)
+    app = create_app(settings)
+    server = server_of(settings, app)
+    _tell_of_new_keys(app)
     with closing(listening_socket(settings.host, settings.port)) as listener, suppress(KeyboardInterrupt):
         log.info("Pairmark serves %s from %s", _url_of(listener), settings.data_dir.absolute())
         server.run(sockets=[listener])
+
+
+def _tell_of_new_keys(app: FastAPI) -> None:
+    services = app.state.services
+    if services.made_keys:
+        log.warning(
+            "made the keys of a new log in %s: keep them and their high-water mark out of copies of the database; others pin %s",
+            services.settings.keys_dir.absolute(), services.signing.chain.root_digest,
+        )  # fmt: skip
 
 
 def _url_of(listener: socket.socket) -> str:
@@ -60,10 +72,10 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server_of(settings: Settings) -> uvicorn.Server:
+def server_of(settings: Settings, app: FastAPI | None = None) -> uvicorn.Server:
     """A server for these settings, not started yet."""
     config = uvicorn.Config(
-        create_app(settings), host=settings.host, port=settings.port, timeout_graceful_shutdown=settings.shutdown_seconds,
+        create_app(settings) if app is None else app, host=settings.host, port=settings.port, timeout_graceful_shutdown=settings.shutdown_seconds,
         server_header=False, log_level="info", proxy_headers=False,
     )
     return uvicorn.Server(config)
