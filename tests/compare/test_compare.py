@@ -213,6 +213,13 @@ def test_unknown_attack_success_gives_no_change_but_a_reason() -> None:
     assert isinstance(found.changes.utility_under_attack, Change)
 
 
+def test_few_injections_are_a_caution() -> None:
+    suite = manifest([item(f"t{n:02}") for n in range(12)], [item(f"i{n}") for n in range(9)])
+    world = world_of(suite, lambda t, e: True, lambda t, i, e: int(t[1:]) % 2 == 0)
+    found = compare(certified(world, "A"), certified(world.swap_model("all"), "B"))
+    assert [caution for caution in found.cautions if caution.startswith("few injections: 9 ")]
+
+
 # several pairs
 
 

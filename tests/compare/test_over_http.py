@@ -144,6 +144,21 @@ def test_a_revoked_certificate_is_not_compared_and_a_superseded_one_is_with_a_ca
     problem_in(service.post("/v1/plans", {"pilot": right}), 409, "certificate-revoked")
 
 
+def test_numbers_of_another_definition_are_neither_compared_nor_listed(tmp_path: Path) -> None:
+    service = Service.at(tmp_path)
+    left, right = (service.certify(service.submit(world)).json()["certificate"] for world in (World(), World().undefended()))
+    engine = engine_of(f"sqlite:///{tmp_path / 'pairmark.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE history_entries SET definition = 'pairmark/report/v0' WHERE id = :id"), {"id": left})
+    engine.dispose()
+    problem = problem_in(service.get("/v1/comparisons", left=left, right=right), 409, "metric-definitions-differ")
+    assert problem.differing is not None
+    assert [field.field for field in problem.differing] == ["metric definition"]
+    page = service.get("/v1/history", suite="synthetic/office").json()
+    assert [item["certificate"] for item in page["items"]] == [right]
+    assert page["left_out"] == {"other-definition": 1}
+
+
 def test_a_diff_names_the_certificates_it_is_about(past: tuple[Service, dict[str, str], Path]) -> None:
     service, ids, _ = past
     digests = [service.get("/v1/history", suite=f"synthetic/office@{version}").json()["suite"]["digest"] for version in ("v1", "v2")]

@@ -118,7 +118,7 @@ def diff(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Compare two suite versions cell by cell: what was added, removed, changed, what survives, and what stays comparable."""
+    """Compare two suite versions cell by cell. What was added, removed, changed, what survives, and what stays comparable."""
     from pairmark.cli.suite_text import diff_lines
     from pairmark.domain.canonical import canonical_bytes
 

@@ -14,12 +14,14 @@ from pairmark.app.comparison.differing import Differing
 from pairmark.app.comparison.flips import flip_tables
 from pairmark.app.comparison.mix import mix_of, nearest_set, why_not_common
 from pairmark.app.comparison.pair import CertifiedPair
+from pairmark.app.comparison.rates import UTILITY_DROP
 from pairmark.app.comparison.refusals import NotComparable, refuse_other_measures, refuse_other_weighting
 from pairmark.domain.comparability import CellMatch
 from pairmark.domain.documents.comparison import Change, Comparison, ComparisonSet, Decompositions, MixKind
 from pairmark.domain.documents.probability import probability
 from pairmark.domain.errors import Malformed
 from pairmark.stats.hypothesis_tests import holm
+from pairmark.stats.scope import FEW_INJECTIONS_FLAG
 
 Reweight = Literal["common"]
 MIX_FIELDS = ("suite.digest", "suite.name", "weighting")
@@ -138,6 +140,9 @@ def _cautions(differing: Differing, shared: SharedCells, kind: MixKind, why_not_
         found.append(
             f"the common cells were not enough ({why_not_common}): each side keeps its own cells, groups weigh alike"
         )
+    sample = shared.sample(UTILITY_DROP)
+    if kind != "standardised" and sample is not None and FEW_INJECTIONS_FLAG in sample.sample.scope.flags:
+        found.append(f"few injections: {sample.sample.crossing.injection_count} are a small sample of what an attacker may try")
     if not differing.same_attack:
         found.append("two attacks on one system: a change tells the attacks apart, not systems")
     if any(name.startswith("harness.") for name in broken):
