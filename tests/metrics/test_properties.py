@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain import strict_json
+from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.documents.metric_values import Metrics
 from pairmark.domain.flip_list import flip_list
 from pairmark.domain.pairing import Pairing
+from pairmark.domain.worked import worked
 from pairmark.domain.world import World
 from pairmark.metrics.registry import metrics_block
 from tests.metrics.strategies import Pair, pairs
@@ -97,6 +99,22 @@ def test_flips_are_pairs(pair: Pair) -> None:
     assert sum(flips[kind] for kind in ("lost", "gained", "kept", "neither")) == listed.pairs
     assert listed.pairs + flips["unpaired"] == int(pairing.attacked.known.sum())
     assert len(flips["cells"]) == min(100, listed.pairs)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100_000])
+def test_the_list_of_flips_is_canonical_whatever_the_ids(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairmark.domain.flip_list._ROWS", rows)
+    odd = ['a "quoted"', "back\\slash", "字", "\U0001f600", "\u2028", "/", "<&>"]
+    pairing = worked(dict.fromkeys(odd, "1 0"), {name: {f"{name}!": "0 1", "x": "1 0"} for name in odd})
+    listed = flip_list(pairing)
+    document = listed.document()
+    value = strict_json.parse(document)
+    assert canonical_bytes(value) == document
+    assert listed.digest() == digest_of_bytes(document)
+    assert value == [
+        [cell["task"], cell["injection"], cell["epoch"], cell["kind"]] for cell in listed.first(10**6)
+    ]
+    assert len(listed.first(10**6)) == 28
 
 
 @settings(max_examples=40)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -10,31 +9,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pairmark.domain.documents.episode import STATUSES
-from pairmark.domain.evidence import NO_INJECTION, Arm, CellTable
+from pairmark.domain.evidence import NO_INJECTION, Arm, CellTable, Flags, Stretches
 from pairmark.domain.plan import DENSE_LIMIT, Codes, Plan
 
 _OUTCOMES = ("status", "utility", "attack_success", "delivered", "attacker_actions")
 
 
-@dataclass(frozen=True, eq=False)
-class _Stretches:
-    """Consecutive rows of one task and injection: the ledger is sorted, so what depends on ids is looked up once each."""
-
-    first: Codes
-    """First row of each."""
-    of_row: Codes
-    """Stretch of each row."""
-    begins: NDArray[np.bool_]
-    """True in first rows."""
-
-
-def _stretches(frame: pl.DataFrame) -> _Stretches:
-    rows = frame.height
-    begins = np.ones(rows, dtype=np.bool_)
-    if rows > 1:
+def _begins(frame: pl.DataFrame) -> Flags:
+    """True in the first of consecutive rows of one task and injection."""
+    begins = np.ones(frame.height, dtype=np.bool_)
+    if frame.height > 1:
         task, injection = (frame[name].rle_id().to_numpy() for name in ("task_id", "injection_id"))
         begins[1:] = (task[1:] != task[:-1]) | (injection[1:] != injection[:-1])
-    return _Stretches(np.flatnonzero(begins), np.cumsum(begins) - 1, begins)
+    return begins
 
 
 def _codes(column: pl.Series, ids: tuple[str, ...], null_code: int) -> Codes:
@@ -68,43 +55,50 @@ def position(epoch: Codes, declared: Codes) -> Codes:
 
 
 def cell_table(arm: Arm, plan: Plan) -> CellTable:
-    """One row per cell and epoch of `arm`. The ledger must be in canonical order."""
+    """One row per cell and epoch of `arm`. The ledger must be in canonical order.
+
+    The ledger is sorted, so what depends on ids is looked up once for consecutive rows. Columns that mostly say nothing
+    (attempts) are made only where they say something: fresh memory is what costs most here.
+    """
     frame = arm.ledger
-    stretches = _stretches(frame)
-    task = _codes(frame["task_id"].gather(stretches.first), plan.task_ids, -1)
-    injection = _codes(frame["injection_id"].gather(stretches.first), plan.injection_ids, NO_INJECTION)
+    begins = _begins(frame)
+    first = np.flatnonzero(begins)
+    task = _codes(frame["task_id"].gather(first), plan.task_ids, -1)
+    injection = _codes(frame["injection_id"].gather(first), plan.injection_ids, NO_INJECTION)
     if arm.role == "benign":
         planned = np.where(injection == NO_INJECTION, task, -1)
     else:
         planned = plan.attacked_cell_of(task, injection)
-    epoch = frame["epoch"].to_numpy().astype(np.int64)
-    starts = stretches.begins.copy()
+    of_row = np.cumsum(begins, dtype=np.int32)
+    of_row -= 1
+    epoch = frame["epoch"].to_numpy().astype(np.int64, copy=False)
+    starts = begins
     starts[1:] |= epoch[1:] != epoch[:-1]
-    of_row, picked = stretches.of_row, frame.select(_OUTCOMES)
-    if bool(starts.all()):
-        last, lines = np.arange(len(starts)), np.ones(len(starts), dtype=np.int64)
-        repeated = np.zeros(len(starts), dtype=np.bool_)
-    else:
-        first = np.flatnonzero(starts)
-        last = np.append(first[1:], len(starts)) - 1
-        lines = last - first + 1
-        attempt = frame["attempt"].to_numpy()
-        again = np.zeros(len(starts), dtype=np.int64)
-        again[1:] = (~starts[1:]) & (attempt[1:] == attempt[:-1])
-        repeated = np.add.reduceat(again, first) > 0
+    last, lines, picked = None, None, frame.select(_OUTCOMES)
+    repeated: Flags = np.broadcast_to(np.zeros(1, dtype=np.bool_), len(starts))
+    if not bool(starts.all()):
+        last, lines, repeated = _attempts(starts, frame["attempt"].to_numpy())
         of_row, epoch, picked = of_row[last], epoch[last], picked[last]
     return CellTable(
-        task=task[of_row],
-        injection=injection[of_row],
+        stretches=Stretches(of_row, task, injection),
         planned=planned[of_row],
         epoch=epoch,
         epoch_index=position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64)),
-        row=last,
         status=picked["status"].cast(pl.Enum(STATUSES)).to_physical().cast(pl.Int8).to_numpy(),
         utility=_signed(picked["utility"]),
         attack_success=_signed(picked["attack_success"]),
         delivered=_signed(picked["delivered"]),
-        attacker_actions=picked["attacker_actions"].fill_null(-1).to_numpy(),
-        lines=lines,
+        actions=picked["attacker_actions"],
+        last=last,
+        line_counts=lines,
         repeated=repeated,
     )
+
+
+def _attempts(starts: Flags, attempt: Codes) -> tuple[Codes, Codes, Flags]:
+    """Of each cell: its last row, its number of rows, and whether two of them have one attempt number."""
+    first = np.flatnonzero(starts)
+    last = np.append(first[1:], len(starts)) - 1
+    again = np.zeros(len(starts), dtype=np.int64)
+    again[1:] = (~starts[1:]) & (attempt[1:] == attempt[:-1])
+    return last, last - first + 1, np.add.reduceat(again, first) > 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pairmark.domain.evidence import Flags
+from pairmark.domain.evidence import Flags, Signed
 from pairmark.domain.pairing import Pairing, count_in
 from pairmark.domain.plan import Codes
 from pairmark.domain.sample import Sample, sample_of
@@ -56,18 +56,24 @@ def on_clean_success(pairing: Pairing) -> Condition | None:
 
 def on_delivery(pairing: Pairing) -> Condition | None:
     """Attacked episodes of known delivery; the condition is delivery, a hit the success under attack. None without one."""
-    pairs = pairing.epoch_pairs
-    delivered = pairing.experiment.attacked_cells.delivered[pairs.row]
-    counted = (delivered >= 0) & pairing.observed[pairs.cell]
-    return _condition(pairing, pairs.cell, counted, delivered == 1, pairs.attacked)
+    delivered, counted = _delivery(pairing)
+    return _condition(pairing, pairing.epoch_pairs.cell, counted, delivered == 1, pairing.epoch_pairs.attacked)
 
 
 def on_completion(pairing: Pairing) -> Condition | None:
     """The same episodes; the condition is success under attack, a hit that the injection was not delivered."""
+    delivered, counted = _delivery(pairing)
+    return _condition(pairing, pairing.epoch_pairs.cell, counted, pairing.epoch_pairs.attacked, delivered == 0)
+
+
+def _delivery(pairing: Pairing) -> tuple[Signed, Flags]:
+    """Delivery of each attacked episode, and those that count: of known delivery, in an observed cell."""
     pairs = pairing.epoch_pairs
-    delivered = pairing.experiment.attacked_cells.delivered[pairs.row]
-    counted = (delivered >= 0) & pairing.observed[pairs.cell]
-    return _condition(pairing, pairs.cell, counted, pairs.attacked, delivered == 0)
+    delivered = pairs.column(pairing.experiment.attacked_cells.delivered)
+    counted: Flags = delivered >= 0
+    if not bool(pairing.observed.all()):
+        counted &= pairing.observed[pairs.cell]
+    return delivered, counted
 
 
 def _condition(pairing: Pairing, cell: Codes, counted: Flags, met: Flags, hit: Flags) -> Condition | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,7 @@ NO_INJECTION = -2
 
 Flags = NDArray[np.bool_]
 Signed = NDArray[np.int8]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,29 +42,71 @@ class Arm:
 
 
 @dataclass(frozen=True, eq=False)
-class CellTable:
-    """One row per cell and epoch that is present: its last attempt. All arrays have the same length.
+class Stretches:
+    """Consecutive cells of one task and injection, with the codes that they share. Codes as in `CellTable`."""
 
-    `task`, `injection`: codes into the plan, -1 unknown to the manifest (`injection` -2: none).
-    `planned`: index of the planned cell (benign: task code; attacked: index into the attacked plan), -1 if not planned.
-    `epoch_index`: position in the run's declared epochs, -1 if undeclared. `row`: row of `Arm.ledger`.
-    `status`: index into `STATUSES`. `utility`, `attack_success`, `delivered`: 1, 0 or -1 unknown.
-    `attacker_actions`: count, -1 unknown. `lines`: attempts at this cell; `repeated`: same attempt number more than once.
-    """
-
+    of_cell: NDArray[np.int32]
+    """Stretch of each cell, ascending."""
     task: Codes
     injection: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """One row per cell and epoch that is present: its last attempt. All columns have the same length.
+
+    `planned`: index of the planned cell (benign: task code; attacked: index into the attacked plan), -1 if not planned.
+    `epoch_index`: position in the run's declared epochs, -1 if undeclared.
+    `status`: index into `STATUSES`. `utility`, `attack_success`, `delivered`: 1, 0 or -1 unknown.
+    `actions`: attacker actions, null unknown. `repeated`: same attempt number more than once.
+    `last`, `line_counts`: row of `Arm.ledger` of the last attempt, and attempts; None where every row is a cell.
+    """
+
+    stretches: Stretches
     planned: Codes
     epoch: Codes
     epoch_index: Codes
-    row: Codes
     status: Signed
     utility: Signed
     attack_success: Signed
     delivered: Signed
-    attacker_actions: Codes
-    lines: Codes
+    actions: pl.Series
+    last: Codes | None
+    line_counts: Codes | None
     repeated: Flags
+
+    @cached_property
+    def task(self) -> Codes:
+        """Task code, -1 unknown to the manifest."""
+        return self.stretches.task[self.stretches.of_cell]
+
+    @cached_property
+    def injection(self) -> Codes:
+        """Injection code, -1 unknown to the manifest, -2 none."""
+        return self.stretches.injection[self.stretches.of_cell]
+
+    @cached_property
+    def attacker_actions(self) -> Codes:
+        """Count, -1 unknown."""
+        return self.actions.fill_null(UNKNOWN).to_numpy()
+
+    @cached_property
+    def row(self) -> Codes:
+        """Row of `Arm.ledger`. For some cells, or a whole column, `rows_of` and `last_of` cost less."""
+        return np.arange(len(self)) if self.last is None else self.last
+
+    @cached_property
+    def lines(self) -> Codes:
+        """Attempts at each cell."""
+        return np.ones(len(self), dtype=np.int64) if self.line_counts is None else self.line_counts
+
+    def rows_of(self, cells: Codes) -> Codes:
+        """Rows of `Arm.ledger` of some cells."""
+        return cells if self.last is None else self.last[cells]
+
+    def last_of(self, column: NDArray[Scalar]) -> NDArray[Scalar]:
+        """A column of `Arm.ledger` as a column of this table."""
+        return column if self.last is None else column[self.last]
 
     @cached_property
     def assessed(self) -> Flags:
@@ -80,15 +123,17 @@ class CellTable:
     @cached_property
     def expected(self) -> Flags:
         """Planned, and of a declared epoch."""
-        return np.logical_and(self.planned >= 0, self.epoch_index >= 0)
+        planned: Flags = self.planned >= 0
+        return planned & (self.epoch_index >= 0)
 
     @cached_property
     def action(self) -> Flags:
         """Action cells: assessed, with attacker actions > 0 or attack success true."""
-        return np.logical_and(self.assessed, (self.attacker_actions > 0) | (self.attack_success == 1))
+        acted: Flags = (self.attacker_actions > 0) | (self.attack_success == 1)
+        return acted & self.assessed
 
     def __len__(self) -> int:
-        return len(self.task)
+        return len(self.planned)
 
 
 @dataclass(frozen=True, eq=False)

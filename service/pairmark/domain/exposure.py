@@ -39,7 +39,7 @@ def exposure_split(pairing: Pairing) -> ExposureSplit:
         raise ValueError("expected a baseline, found none")
     epochs = np.array([item.epoch for item in arm.run.epochs], dtype=np.int64)
     pairs, attacked = pairing.epoch_pairs, pairing.experiment.attacked_cells
-    completed = pairs.row[np.flatnonzero(pairs.attacked)]
+    completed = pairs.rows(np.flatnonzero(pairs.attacked))
     delivered = attacked.delivered[completed]
     missed = completed[np.flatnonzero(delivered == 0)]
     undefended = _delivered_in(
@@ -59,9 +59,14 @@ def _delivered_in(baseline: CellTable, epochs: Codes, cells: int, cell: Codes, e
 
     `epochs` are the numbers that the baseline declares, of `cells` planned cells.
     """
-    known = np.flatnonzero(baseline.expected & baseline.assessed & (baseline.delivered >= 0))
+    known = baseline.expected & baseline.assessed & (baseline.delivered >= 0)
+    place = baseline.planned * len(epochs)
+    place += baseline.epoch_index
     table = np.full((cells, len(epochs)), -1, dtype=np.int8)
-    table.ravel()[baseline.planned[known] * len(epochs) + baseline.epoch_index[known]] = baseline.delivered[known]
+    if bool(known.all()):
+        table.ravel()[place] = baseline.delivered
+    else:
+        table.ravel()[place[known]] = baseline.delivered[known]
     found = np.full(len(cell), -1, dtype=np.int8)
     at = position(epoch, epochs)
     there = np.flatnonzero(at >= 0)

@@ -78,7 +78,7 @@ class FlipList:
             for start in range(0, len(entries), _ROWS):
                 some = entries[start : start + _ROWS]
                 yield before
-                yield _without_last_comma(heads.gather(pairs.cell[some]) + tails.gather(place[pairs.row[some]]))
+                yield _without_last_comma(heads.gather(pairs.cell[some]) + tails.gather(place[pairs.rows(some)]))
                 before = b","
         yield b"[]" if before == b"[" else b"]"
 
@@ -95,7 +95,7 @@ class FlipList:
 
     def _cells_and_epochs(self, entries: Codes) -> tuple[Codes, Codes]:
         pairs = self.pairing.epoch_pairs
-        return pairs.cell[entries], self.pairing.experiment.attacked_cells.epoch[pairs.row[entries]]
+        return pairs.cell[entries], self.pairing.experiment.attacked_cells.epoch[pairs.rows(entries)]
 
 
 def _without_last_comma(items: pl.Series) -> Buffer:

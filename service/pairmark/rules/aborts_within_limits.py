@@ -12,6 +12,7 @@ from pydantic import Field
 from pairmark.domain.documents.base import Strict
 from pairmark.domain.documents.report import EvidenceValue
 from pairmark.domain.evidence import Arm, CellTable, Experiment
+from pairmark.domain.pairing import count_in
 from pairmark.rules.base import FIRST_CELLS, Context, Judgement, Rule, exact
 from pairmark.rules.cell_names import first_lines
 from pairmark.rules.completeness import aborted_share
@@ -84,7 +85,7 @@ def judge(context: Context, params: AbortLimits) -> Judgement:
 
 def _next_attempts(arm: Arm, cells: CellTable) -> tuple[str, ...]:
     """The first aborted cells, each with the attempt that comes next."""
-    rows = cells.row[np.flatnonzero(cells.expected & cells.aborted)[:FIRST_CELLS]]
+    rows = cells.rows_of(np.flatnonzero(cells.expected & cells.aborted)[:FIRST_CELLS])
     attempts = arm.ledger["attempt"][rows].to_list()
     return tuple(
         f"{cell} as attempt {attempt + 1} ({arm.role})"
@@ -95,9 +96,11 @@ def _next_attempts(arm: Arm, cells: CellTable) -> tuple[str, ...]:
 def _unassessed_tasks(experiment: Experiment, arm: Arm) -> list[str]:
     """Tasks of the manifest without an assessed cell in this arm."""
     cells, plan = experiment.cells_of(arm), experiment.plan
-    planned = cells.planned[cells.expected & cells.assessed]
-    task = planned if arm.role == "benign" else plan.cell_task[planned]
-    return [plan.task_ids[code] for code in np.flatnonzero(np.bincount(task, minlength=plan.tasks) == 0).tolist()]
+    planned = plan.tasks if arm.role == "benign" else plan.cells
+    assessed = count_in(cells.expected & cells.assessed, cells.planned, planned)
+    if arm.role != "benign":
+        assessed = np.bincount(plan.cell_task[assessed > 0], minlength=plan.tasks)
+    return [plan.task_ids[code] for code in np.flatnonzero(assessed == 0).tolist()]
 
 
 RULE = Rule(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pairmark.domain.documents.report import EvidenceValue
 from pairmark.domain.evidence import Arm, CellTable, Flags
+from pairmark.domain.plan import Codes
 from pairmark.domain.world import World
 from pairmark.rules.base import Context, Judgement, NoParams, Rule
 from pairmark.rules.cell_names import first_cells
 from pairmark.rules.wording import counted, failed, listed, passed
 
 EXPECTED = "no delivered attacked cell, and not all attacked cells, to have a transcript of the benign arm"
+TABLE_BITS = 22
+"""Bits of a hash that are looked up at a time: a small table, which lets one in five of a million others through."""
+
+Hashes = NDArray[np.uint64]
+
 REMEDY = (
     "the attack was not applied to these cells: check the attack's name in the harness, and run the attacked arm again"
 )
@@ -22,7 +29,7 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     """Looks up each attacked cell's transcript digest among the benign ones of its task, in any epoch."""
     attacked, cells = context.experiment.attacked, context.experiment.attacked_cells
     digests = attacked.ledger["transcript_digest"]
-    known = digests.is_not_null().to_numpy()[cells.row]
+    known = cells.last_of(digests.is_not_null().to_numpy())
     recorded = int(known.sum())
     benign = context.experiment.benign.ledger.select("task_id", "transcript_digest")
     if benign["transcript_digest"].null_count():
@@ -56,17 +63,39 @@ def _benign_transcript(attacked: Arm, cells: CellTable, benign: pl.DataFrame) ->
     """Cells whose transcript digest a benign episode of the same task has."""
     ledger = attacked.ledger.select("task_id", "transcript_digest")
     same = np.zeros(len(cells), dtype=np.bool_)
-    # Hashes first: digests of two arms seldom meet, and where hashes do, digest and task decide.
-    hashes = ledger["transcript_digest"].hash()
-    met = hashes.is_in(benign["transcript_digest"].hash().implode()).to_numpy()[cells.row]
-    candidates = np.flatnonzero(met)
+    # Hashes first: digests of two arms seldom meet, and where their hashes do, digest and task decide.
+    here = cells.last_of(ledger["transcript_digest"].hash().to_numpy())
+    candidates = _meeting(here, benign["transcript_digest"].hash().to_numpy())
     if len(candidates):
         benign_of_task = benign.unique().with_columns(pl.lit(True).alias("same"))
-        joined = ledger[cells.row[candidates]].join(
+        joined = ledger[cells.rows_of(candidates)].join(
             benign_of_task, on=["task_id", "transcript_digest"], how="left", maintain_order="left"
         )
         same[candidates] = joined["same"].fill_null(False).to_numpy()
     return same
+
+
+def _meeting(hashes: Hashes, others: Hashes) -> Codes:
+    """Where a hash is one of the others, ascending. Some bits, then others, leave few to look up whole."""
+    present = np.zeros(2**TABLE_BITS, dtype=np.bool_)
+    here, there = _bits(hashes, 0), _bits(others, 0)
+    left = _marked(present, there, here)
+    right = _marked(present, here[left], there)
+    here, there = _bits(hashes[left], 64 - TABLE_BITS), _bits(others[right], 64 - TABLE_BITS)
+    kept = _marked(present, there, here)
+    left, right = left[kept], right[_marked(present, here[kept], there)]
+    return left[np.isin(hashes[left], others[right])]
+
+
+def _bits(hashes: Hashes, shift: int) -> Codes:
+    return ((hashes >> np.uint64(shift)) & np.uint64(2**TABLE_BITS - 1)).view(np.int64)
+
+
+def _marked(present: Flags, places: Codes, wanted: Codes) -> Codes:
+    """Which of the wanted are among the places; `present` is a table to mark them in."""
+    present[:] = False
+    present[places] = True
+    return np.flatnonzero(present[wanted])
 
 
 def _same_as_benign(world: World, where: pl.Expr) -> World:

@@ -22,7 +22,7 @@ def first_lines(arm: Arm, rows: Codes) -> tuple[str, ...]:
 
 def first_cells(arm: Arm, cells: CellTable, picked: Flags) -> tuple[str, ...]:
     """The first of the cells that `picked` marks."""
-    return first_lines(arm, cells.row[np.flatnonzero(picked)[:FIRST_CELLS]])
+    return first_lines(arm, cells.rows_of(np.flatnonzero(picked)[:FIRST_CELLS]))
 
 
 def planned_cell_name(plan: Plan, arm: Arm, key: int) -> str:
