@@ -1,4 +1,4 @@
-"""Situations from the contract, at and beside its limits: the verdict, exactly the rules that stop it, flags, counts, numbers."""
+"""The contract at and beside its limits: the verdict, exactly the rules that stop it, flags, counts, numbers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def ragged(weighting: str) -> Made:
 
 
 def mixed() -> Made:
-    """17 of 20 tasks done without, 15 under attack; by cell 21 and 31 of 36, as three that gain have five injections each."""
+    """17 of 20 tasks done without, 15 under attack; by cell 21 and 31 of 36: three that gain have five injections each."""
     grid = [(task, injection) for task in range(20) for injection in range(5 if task < 4 else 1)]
     made = Made(20, 5, grid=grid, probe=None)
     made.edit("benign", utility=lambda row: number(row["task_id"]) not in (1, 2, 3))
