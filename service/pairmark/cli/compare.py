@@ -90,6 +90,11 @@ def _found(
 ) -> Comparison | ComparisonSet:
     from pairmark.domain.errors import Malformed
 
+    for one in (left, *others):
+        if "/" in one and not Path(one).is_dir():  # no id has a slash
+            raise Malformed(
+                "not-a-folder", "expected the folder of a pair, found none", file=one, remedy="check the path"
+            )
     folders = [Path(one) for one in (left, *others) if Path(one).is_dir()]
     if not folders:
         with client_at(service, data) as client:

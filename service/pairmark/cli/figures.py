@@ -93,7 +93,7 @@ def _flips(flips: Mapping[str, Any], exposure: Mapping[str, Any]) -> Iterator[st
         yield f"flips against the same epoch's benign outcome: {counted}"
     if "completions" in exposure:
         kinds = (
-            ("resisted", "resisted"),
+            ("resisted", "with the injection delivered"),  # whether the attack too succeeded is not asked
             ("blocked", "blocked"),
             ("inert", "inert"),
             ("baseline_unknown", "of unknown baseline"),

@@ -131,7 +131,8 @@ def _explain(problem: Exception) -> int:
     if message is not None:  # a usage error of typer
         context = getattr(problem, "ctx", None)
         command = context.command_path if context is not None else "pairmark"
-        complain(f"{command}: {' '.join(message().split())} ({command} --help shows the usage)")
+        said = " ".join(message().split()).replace("Value error, ", "")
+        complain(f"{command}: {said} ({command} --help shows the usage)")
         return USAGE
     if isinstance(problem, OSError) and problem.errno is not None:
         where = "" if problem.filename is None else f"{problem.filename}: "

@@ -104,8 +104,8 @@ def _lists(path: tuple[str, ...], evidence: Any) -> Iterator[tuple[str, int, Seq
     for key, value in evidence.items():
         if isinstance(value, Sequence) and not isinstance(value, str) and value:
             if not any(isinstance(item, Mapping | list | tuple) for item in value):
-                count = evidence.get("count")
-                named = path if key in ("cells", "first") and path else (*path, key)
+                count = evidence.get("count", evidence.get("out_of_place"))
+                named = path if key in ("cells", "first", "tasks") and path else (*path, key)
                 yield " ".join(named).replace("_", " "), count if isinstance(count, int) else len(value), value
         else:
             yield from _lists((*path, key), value)
