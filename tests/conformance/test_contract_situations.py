@@ -90,7 +90,7 @@ def ragged(weighting: str) -> Made:
 
 
 def mixed() -> Made:
-    """17 of 20 tasks done without, 15 under attack; by cell 21 and 31 of 36: three that gain have five injections each."""
+    """17 of 20 tasks done without, 15 under attack; by cell 21 and 31 of 36: three that gain have five injections."""
     grid = [(task, injection) for task in range(20) for injection in range(5 if task < 4 else 1)]
     made = Made(20, 5, grid=grid, probe=None)
     made.edit("benign", utility=lambda row: number(row["task_id"]) not in (1, 2, 3))
