@@ -53,7 +53,7 @@ demo: $(VENV)/installed ## the whole story, offline, no key
 	@$(BIN)/pairmark demo --data $(DATA)
 
 .PHONY: serve
-serve: $(VENV)/installed ## the service and its pages on this machine
+serve: $(VENV)/installed ## the service on this machine
 	@$(BIN)/pairmark serve --host $(HOST) --port $(PORT)
 
 .PHONY: test

@@ -43,7 +43,7 @@ def released(tables: Tables, certificate_id: str) -> Released:
     """
     certificate, line = tables.certificates.of_id(certificate_id), tables.history.find(certificate_id)
     if certificate is None:
-        hint = "an aggregate has no episodes to compare" if line is not None else "GET /v1/history lists certificates"
+        hint = "an aggregate has no episodes to compare" if line is not None else "pairmark history (GET /v1/history) lists certificates"
         raise NotFound("unknown-certificate", f"expected the id of a certificate, found {shown(certificate_id)}", hint)
     if line is None:
         raise Damaged(f"expected certificate {certificate_id} in history, found none; restore it from a backup")

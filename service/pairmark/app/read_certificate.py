@@ -29,7 +29,7 @@ def certificate_of_id(tables: Tables, certificate_id: str) -> Certificate:
     if found is None:
         raise NotFound(
             "unknown-certificate", f"expected the id of a certificate, found {shown(certificate_id)}",
-            "only certified pairs have one; GET /v1/history lists them",
+            "only certified pairs have one; pairmark history (GET /v1/history) lists them",
         )
     return found
 

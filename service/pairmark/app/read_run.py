@@ -26,7 +26,7 @@ def run_of_id(tables: Tables, run_id: str, pointer: str | None = None) -> Stored
     """
     run = tables.runs.of_id(run_id)
     if run is None:
-        raise NotFoundAt("unknown-run", f"expected the id of a run, found {shown(run_id)}", "announce it with POST /v1/runs", pointer)
+        raise NotFoundAt("unknown-run", f"expected the id of a run, found {shown(run_id)}", "hand it in with pairmark submit (POST /v1/runs)", pointer)
     return run
 
 

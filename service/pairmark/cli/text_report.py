@@ -20,8 +20,8 @@ _STYLE: Final = {"passed": "good", "failed": "bad", "held": "warn", "not_applica
 _VERDICT_STYLE: Final = {"certified": "good", "refused": "bad", "quarantined": "warn"}
 _MEANS: Final = {
     "certified": "the two arms are the same experiment and the injections arrived; the numbers are released",
-    "refused": "a rule failed, so no numbers are released",
-    "quarantined": "held until a reviewer disproves what is suspicious, so no numbers are released",
+    "refused": "a rule failed, so no numbers are certified",
+    "quarantined": "held until a reviewer disproves what is suspicious, so no numbers are certified",
 }
 
 

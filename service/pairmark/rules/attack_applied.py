@@ -53,10 +53,9 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
         found.append(f"a benign transcript in all {counted(recorded, 'attacked cell')} that record one")
     if found:
         return failed(EXPECTED, found, REMEDY, evidence)
-    return passed(
-        f"{counted(recorded, 'attacked transcript')}, of which {int(same.sum())} like a benign one, none delivered",
-        evidence,
-    )
+    alike = int(same.sum())
+    equal = "none equals a benign one" if alike == 0 else f"{alike} equal a benign one, only where nothing is shown delivered"
+    return passed(f"{counted(recorded, 'attacked transcript')}: {equal}", evidence)
 
 
 def _benign_transcript(attacked: Arm, cells: CellTable, benign: pl.DataFrame) -> Flags:
