@@ -29,10 +29,11 @@ def serve(host: str | None = None, port: int | None = None, data_dir: Path | Non
         Malformed, Unavailable: before anything is served; the address may be in use.
     """
     settings = Settings.of(os.environ, host=host, port=port, data_dir=data_dir)
-    app = create_app(settings)
-    server = server_of(settings, app)
-    _tell_of_new_keys(app)
+    # The address first: a service that cannot listen makes no database and no keys.
     with closing(listening_socket(settings.host, settings.port)) as listener, suppress(KeyboardInterrupt):
+        app = create_app(settings)
+        server = server_of(settings, app)
+        _tell_of_new_keys(app)
         log.info("Pairmark serves %s from %s", _url_of(listener), settings.data_dir.absolute())
         server.run(sockets=[listener])
 
