@@ -45,7 +45,7 @@ LIMIT = 3.0
 CERTIFICATES = 100_000
 PAGE = 100
 TASKS, GROUPS, INJECTIONS, EPOCHS = 1_000, 4, 40, 10
-REPEATS = 15
+REPEATS = 30
 RATES = ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate")
 
 
@@ -159,6 +159,10 @@ def fill(path: Path, suite: dict[str, Any], certificates: int) -> None:
         )
     )  # fmt: skip
     connection.executemany("INSERT INTO history_entry_names (entry, kind, name) VALUES (?, ?, ?)", names)
+    connection.execute(
+        "INSERT INTO history_tallies (suite_name, status, suite, definition, entries)"
+        " SELECT suite_name, status, suite, definition, COUNT(*) FROM history_entries GROUP BY suite_name, status, suite, definition"
+    )
     connection.commit()
     connection.execute("ANALYZE")
     connection.commit()

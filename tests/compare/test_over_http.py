@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from pairmark.adapters.sql.database import SqlDatabase
 from pairmark.adapters.sql.engine import engine_of
+from pairmark.app.records import Status
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
 from pairmark.domain.documents.suite_diff import SuiteDiff
@@ -54,12 +56,11 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> tuple[Service, dict[str, s
     return service, ids, folder
 
 
-def mark(folder: Path, certificate: str, status: str) -> None:
-    """What the log of status changes will do."""
-    engine = engine_of(f"sqlite:///{folder / 'pairmark.db'}")
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE history_entries SET status = :status WHERE id = :id"), {"status": status, "id": certificate})
-    engine.dispose()
+def mark(folder: Path, certificate: str, status: Status) -> None:
+    """What logging a status change does to history."""
+    database = SqlDatabase.at(f"sqlite:///{folder / 'pairmark.db'}")
+    database.write(lambda tables: tables.history.mark(certificate, status))
+    database.close()
 
 
 def test_a_comparison_is_that_of_the_pure_function(past: tuple[Service, dict[str, str], Path]) -> None:
@@ -150,6 +151,13 @@ def test_numbers_of_another_definition_are_neither_compared_nor_listed(tmp_path:
     engine = engine_of(f"sqlite:///{tmp_path / 'pairmark.db'}")
     with engine.begin() as connection:
         connection.execute(text("UPDATE history_entries SET definition = 'pairmark/report/v0' WHERE id = :id"), {"id": left})
+        connection.execute(text("UPDATE history_tallies SET entries = entries - 1"))
+        connection.execute(
+            text(
+                "INSERT INTO history_tallies (suite_name, status, suite, definition, entries)"
+                " SELECT suite_name, status, suite, 'pairmark/report/v0', 1 FROM history_tallies"
+            )
+        )
     engine.dispose()
     problem = problem_in(service.get("/v1/comparisons", left=left, right=right), 409, "metric-definitions-differ")
     assert problem.differing is not None

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from pairmark.app.history_entry import DEFINITION
 from pairmark.app.paging import Page, cursor_at, place_of, query_mark
-from pairmark.app.ports import UNKNOWN_MIX, HistoryLine, HistoryQuery, LeftOut, SuiteLabel, Tables
+from pairmark.app.ports import Tables
 from pairmark.app.read_suite import resolve_suite
+from pairmark.app.records import UNKNOWN_MIX, HistoryLine, HistoryQuery, LeftOut, SuiteLabel, why_left_out
 from pairmark.app.register_suite import manifest_value
 from pairmark.domain.errors import Conflict, NotFound
 from pairmark.domain.version_order import version_key
@@ -71,13 +72,7 @@ def history(
 
 def reason_left_out(line: HistoryLine, query: HistoryQuery) -> LeftOut | None:
     """Why an entry is not comparable within the query's mix; None where it is."""
-    if line.status == "uncertifiable":
-        return "uncertifiable"
-    if line.suite != query.suite:
-        return "other-mix"
-    if line.status in ("superseded", "revoked"):
-        return line.status
-    return None if line.definition == query.definition else "other-definition"
+    return why_left_out(line.status, line.suite, line.definition, query)
 
 
 def _resolved(tables: Tables, suite: str) -> tuple[SuiteLabel | None, tuple[SuiteLabel, ...]]:

@@ -135,7 +135,8 @@ LeftOut = Literal["other-mix", "other-definition", "superseded", "revoked", "unc
 class HistoryQuery:
     """Filters of one page of history. `names` must all match; `bounds` are (metric, "min" or "max", value), inclusive.
 
-    With `incomparable`, whatever stands under one of `suite_names`, or is over the suite, is listed beside the comparable.
+    `suite_names` are the suite's own: all that is over it stands under one of them. With `incomparable`, whatever else
+    stands under them is listed too.
     """
 
     suite: str
@@ -149,6 +150,17 @@ class HistoryQuery:
     descending: bool = True
     suite_names: tuple[str, ...] = ()
     incomparable: bool = False
+
+
+def why_left_out(status: Status, suite: str, definition: str, query: HistoryQuery) -> LeftOut | None:
+    """Why such an entry under the suite's names is not comparable within the query's mix; None where it is."""
+    if status == "uncertifiable":
+        return "uncertifiable"
+    if suite != query.suite:
+        return "other-mix"
+    if status in ("superseded", "revoked"):
+        return status
+    return None if definition == query.definition else "other-definition"
 
 
 @dataclass(frozen=True)

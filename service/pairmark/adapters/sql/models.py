@@ -184,6 +184,18 @@ class HistoryNameRow(Row, table=True):
     name: str = Field(sa_column=Column(NAME, primary_key=True))
 
 
+class HistoryTallyRow(Row, table=True):
+    """How many entries stand where; kept in step by whatever adds or marks one, in its transaction."""
+
+    __tablename__ = "history_tallies"
+
+    suite_name: str = Field(sa_column=Column(NAME, primary_key=True))
+    status: str = Field(sa_column=Column(String(16), primary_key=True))
+    suite: str = Field(sa_column=Column(DIGEST, primary_key=True))
+    definition: str = Field(sa_column=Column(String(64), primary_key=True))
+    entries: int = Field(sa_column_kwargs={"nullable": False})
+
+
 class AggregateRow(Row, table=True):
     """A submitted aggregate; one row for one document."""
 

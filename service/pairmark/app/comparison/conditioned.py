@@ -86,24 +86,24 @@ def _caution(shared: SharedCells) -> str | None:
 
 def clean_success_counts(pairing: Pairing) -> ConditionCounts:
     """Same-epoch pairs of a benign and an attacked outcome; the condition is the benign success."""
-    pairs, size = pairing.epoch_pairs, pairing.plan.cells
-    known = pairs.paired
-    exposed, done = pairs.benign == 1, known & pairs.attacked
-    return ConditionCounts(*(_per_cell(pairs.cell, flags, size) for flags in (known, exposed, exposed & done, done)))
+    pairs = pairing.epoch_pairs
+    known = np.flatnonzero(pairs.paired)
+    return _counts(pairs.cell[known], pairs.benign[known] == 1, pairs.attacked[known], pairing.plan.cells)
 
 
 def _on_delivery(pairing: Pairing) -> ConditionCounts:
     """Attacked episodes of known utility and delivery; the condition is delivery."""
     cells, size = pairing.experiment.attacked_cells, pairing.plan.cells
     kept = np.flatnonzero(cells.expected & cells.assessed & (cells.utility >= 0) & (cells.delivered >= 0))
-    cell, exposed, done = cells.planned[kept], cells.delivered[kept] == 1, cells.utility[kept] == 1
-    known = np.ones(len(kept), dtype=np.bool_)
-    return ConditionCounts(*(_per_cell(cell, flags, size) for flags in (known, exposed, exposed & done, done)))
+    return _counts(cells.planned[kept], cells.delivered[kept] == 1, cells.utility[kept] == 1, size)
 
 
-def _per_cell(cell: Codes, flags: Flags, size: int) -> Codes:
-    """How many flags are up in each cell."""
-    return np.bincount(cell, weights=flags, minlength=size).astype(np.int64)
+def _counts(cell: Codes, exposed: Flags, done: Flags, size: int) -> ConditionCounts:
+    """One row per episode with everything known, counted once by cell and by both flags together."""
+    table = np.bincount(cell * 4 + 2 * exposed + done, minlength=4 * size).reshape(size, 4)
+    return ConditionCounts(
+        trials=table.sum(axis=1), exposed=table[:, 2] + table[:, 3], hits=table[:, 3], survived=table[:, 1] + table[:, 3]
+    )
 
 
 def _change(

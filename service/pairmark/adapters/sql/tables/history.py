@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from operator import gt, lt
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import (
-    BindParameter,
-    CompoundSelect,
-    bindparam,
-    func,
-    insert,
-    literal,
-    select,
-    tuple_,
-    union_all,
-    update,
-)
+from sqlalchemy import CursorResult, func, insert, literal, select, tuple_, update
 from sqlmodel import Session, col
 
-from pairmark.adapters.sql.models import HistoryNameRow, HistoryRow
+from pairmark.adapters.sql.models import HistoryNameRow, HistoryRow, HistoryTallyRow
 from pairmark.app.paging import is_plain
-from pairmark.app.ports import HistoryEntry, HistoryLine, HistoryQuery, LeftOut, Status
+from pairmark.app.records import HistoryEntry, HistoryLine, HistoryQuery, LeftOut, Status, why_left_out
 from pairmark.domain.canonical import digest_of_bytes
 
 LONGEST_NAME = 256
@@ -46,29 +34,9 @@ _ORDERS: dict[str, Any] = {
 
 
 
-def _left_out_statement(order: str) -> CompoundSelect[Any]:
-    """Counts by reason, several rows to a reason: every part is one range of an index."""
-    suite: BindParameter[str] = bindparam("suite")
-    definition: BindParameter[str] = bindparam("definition")
-    named = _name.in_(bindparam("names", expanding=True))
-    parts: list[tuple[LeftOut, tuple[Any, ...]]] = [
-        ("uncertifiable", (named, _status == "uncertifiable")),
-        ("superseded", (named, _status == "superseded", _suite == suite)),
-        ("revoked", (named, _status == "revoked", _suite == suite)),
-    ]
-    for beyond in (lt, gt):
-        parts += [("other-mix", (named, _status == status, beyond(_suite, suite))) for status in ("valid", "superseded", "revoked")]
-        parts.append(("other-definition", (named, _status == "valid", _suite == suite, beyond(_definition, definition))))
-    if order != "date":
-        here = (_suite == suite, _weighting == bindparam("weighting"), _definition == definition, _status == "valid")
-        parts.append(("undefined-rate", (*here, _ORDERS[order].is_(None))))
-    return union_all(*(select(func.count(), literal(reason)).where(*conditions) for reason, conditions in parts))
-
-
-_LEFT_OUT = {order: _left_out_statement(order) for order in _ORDERS}
-
-
 class SqlHistory:
+    """History entries, the names they are found by, and tallies of how many stand where."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
 
@@ -89,6 +57,7 @@ class SqlHistory:
         ]
         if names:
             self._session.execute(insert(HistoryNameRow), names)
+        self._tally((findable(entry.suite_name), entry.status, entry.suite, entry.definition), 1)
 
     def page(self, query: HistoryQuery, after: tuple[str | float, str] | None, limit: int) -> tuple[HistoryLine, ...]:
         """One indexed walk along the order; names are looked up by entry."""
@@ -97,9 +66,7 @@ class SqlHistory:
         if query.incomparable:
             asked = asked.where(_name.in_(_findable_all(query.suite_names)))
         else:
-            asked = asked.where(
-                _suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid"
-            )
+            asked = asked.where(*_in_mix(query))
         for kind, name in query.names:
             named = select(literal(1)).where(
                 col(HistoryNameRow.entry) == _id, col(HistoryNameRow.kind) == kind, col(HistoryNameRow.name) == findable(name)
@@ -118,21 +85,24 @@ class SqlHistory:
         return tuple(_line(row) for row in self._session.execute(asked))
 
     def left_out(self, query: HistoryQuery) -> dict[LeftOut, int]:
-        """Seeks in two indexes: what it costs grows with what is left out, not with what is there."""
-        given = {
-            "names": _findable_all(query.suite_names), "suite": query.suite, "weighting": query.weighting, "definition": query.definition,
-        }  # fmt: skip
+        """From the tallies: one row per mix, definition and status, however many entries there are."""
+        tallies = select(
+            col(HistoryTallyRow.status), col(HistoryTallyRow.suite), col(HistoryTallyRow.definition), col(HistoryTallyRow.entries)
+        ).where(
+            col(HistoryTallyRow.suite_name).in_(_findable_all(query.suite_names)), col(HistoryTallyRow.entries) > 0
+        )
         found: dict[LeftOut, int] = {}
-        for number, reason in self._session.execute(_LEFT_OUT[query.order], given):
-            if number:
-                found[reason] = found.get(reason, 0) + number
+        for status, suite, definition, entries in self._session.execute(tallies):
+            reason = why_left_out(status, suite, definition, query)
+            if reason is not None:
+                found[reason] = found.get(reason, 0) + entries
+        if query.order != "date":
+            undefined = select(func.count()).where(*_in_mix(query), _ORDERS[query.order].is_(None))
+            found |= _if_any("undefined-rate", int(self._session.execute(undefined).scalar_one()))
         return found
 
     def count(self, query: HistoryQuery) -> int:
-        asked = select(func.count()).where(
-            _suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid"
-        )
-        return int(self._session.execute(asked).scalar_one())
+        return int(self._session.execute(select(func.count()).where(*_in_mix(query))).scalar_one())
 
     def find(self, entry_id: str) -> HistoryLine | None:
         if not is_plain(entry_id):
@@ -142,17 +112,39 @@ class SqlHistory:
         return None if row is None else _line(row)
 
     def mark(self, entry_id: str, status: Status) -> None:
+        row = self._session.execute(select(_name, _status, _suite, _definition).where(_id == entry_id)).first()
+        if row is None or row[1] == status:
+            return
         self._session.execute(update(HistoryRow).where(_id == entry_id).values(status=status))
+        self._tally((row[0], row[1], row[2], row[3]), -1)
+        self._tally((row[0], status, row[2], row[3]), 1)
 
     def over(self, suite: str) -> tuple[HistoryLine, ...]:
         asked = select(_id, _created_at, _summary, _suite, _definition, _status)
         asked = asked.where(_suite == suite, _status.in_(("valid", "superseded", "revoked"))).order_by(_created_at, _id)
         return tuple(_line(row) for row in self._session.execute(asked))
 
+    def _tally(self, place: tuple[str, str, str, str], more: int) -> None:
+        here = dict(zip(("suite_name", "status", "suite", "definition"), place, strict=True))
+        changed = self._session.execute(
+            update(HistoryTallyRow).filter_by(**here).values(entries=HistoryTallyRow.entries + more)
+        )
+        if not cast("CursorResult[Any]", changed).rowcount:
+            self._session.execute(insert(HistoryTallyRow), [{**here, "entries": more}])
+
     def has_name(self, suite_name: str) -> bool:
         if not is_plain(suite_name):
             return False
         return self._session.execute(select(literal(1)).where(_name == findable(suite_name)).limit(1)).first() is not None
+
+
+def _in_mix(query: HistoryQuery) -> tuple[Any, ...]:
+    """What an entry must be to compare."""
+    return (_suite == query.suite, _weighting == query.weighting, _definition == query.definition, _status == "valid")
+
+
+def _if_any(reason: LeftOut, number: int) -> dict[LeftOut, int]:
+    return {reason: number} if number else {}
 
 
 def findable(name: str) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from sqlmodel import Session, col, or_, select, tuple_
+from sqlalchemy import bindparam, or_, select, tuple_
+from sqlmodel import Session, col
 
 from pairmark.adapters.sql.models import SuiteRow
 from pairmark.app.ports import SuiteLabel
 
-_ORDER = (col(SuiteRow.created_at), col(SuiteRow.name), col(SuiteRow.version))
+_name, _version, _created_at = col(SuiteRow.name), col(SuiteRow.version), col(SuiteRow.created_at)
+_digest, _manifest = col(SuiteRow.digest), col(SuiteRow.manifest)
+_ORDER = (_created_at, _name, _version)
+
+# Built once: most requests look a label up, and building a statement costs more than running it.
+_LABELS = select(_name, _version, _digest, _manifest, _created_at)
+_OF_LABEL = _LABELS.where(_name == bindparam("name"), _version == bindparam("version"))
+_OF_DIGEST = _LABELS.where(or_(_digest == bindparam("digest"), _manifest == bindparam("digest"))).order_by(*_ORDER)
+_OF_NAME = _LABELS.where(_name == bindparam("name")).order_by(*_ORDER)
 
 
 class SqlSuites:
@@ -23,26 +32,20 @@ class SqlSuites:
         self._session.flush()
 
     def of_label(self, name: str, version: str) -> SuiteLabel | None:
-        row = self._session.exec(select(SuiteRow).where(SuiteRow.name == name, SuiteRow.version == version)).first()
-        return None if row is None else _label(row)
+        row = self._session.execute(_OF_LABEL, {"name": name, "version": version}).first()
+        return None if row is None else SuiteLabel(*row)
 
     def of_digest(self, digest: str) -> tuple[SuiteLabel, ...]:
         """Labels whose content or manifest has this digest, in the order of registration."""
-        asked = select(SuiteRow).where(or_(col(SuiteRow.digest) == digest, col(SuiteRow.manifest) == digest)).order_by(*_ORDER)
-        return tuple(map(_label, self._session.exec(asked)))
+        return tuple(SuiteLabel(*row) for row in self._session.execute(_OF_DIGEST, {"digest": digest}))
 
     def of_name(self, name: str) -> tuple[SuiteLabel, ...]:
-        asked = select(SuiteRow).where(SuiteRow.name == name).order_by(*_ORDER)
-        return tuple(map(_label, self._session.exec(asked)))
+        return tuple(SuiteLabel(*row) for row in self._session.execute(_OF_NAME, {"name": name}))
 
     def page(self, name: str | None, after: tuple[str, str, str] | None, limit: int) -> tuple[SuiteLabel, ...]:
-        asked = select(SuiteRow).order_by(*_ORDER).limit(limit)
+        asked = _LABELS.order_by(*_ORDER).limit(limit)
         if name is not None:
-            asked = asked.where(SuiteRow.name == name)
+            asked = asked.where(_name == name)
         if after is not None:
             asked = asked.where(tuple_(*_ORDER) > after)
-        return tuple(map(_label, self._session.exec(asked)))
-
-
-def _label(row: SuiteRow) -> SuiteLabel:
-    return SuiteLabel(row.name, row.version, row.digest, row.manifest, row.created_at)
+        return tuple(SuiteLabel(*row) for row in self._session.execute(asked))
