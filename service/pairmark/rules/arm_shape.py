@@ -23,6 +23,8 @@ def judge(context: Context, params: NoParams) -> Judgement:  # noqa: ARG001
     experiment = context.experiment
     found: list[str] = []
     evidence: dict[str, EvidenceValue] = {}
+    if (experiment.benign.run.arm, experiment.attacked.run.arm) == ("attacked", "benign"):
+        found.append("the two arms handed in the other way round: exchange them; most of what else fails follows from it")
     for arm in experiment.arms:
         texts, evidence[arm.role] = _shape(arm)
         found += texts
