@@ -12,7 +12,7 @@ from pairmark.stats.exact import weighted_mean
 from pairmark.stats.hypothesis_tests import p_attacked_above_benign
 from pairmark.stats.intervals import Interval, difference_interval, rate_interval, t_quantile, tasks_departing
 from pairmark.stats.scope import decide_scope
-from pairmark.stats.variance import Variance, clustered_variance, group_means, satterthwaite
+from pairmark.stats.variance import Variance, WeightedCells, clustered_variance, satterthwaite
 
 NEAR = 1e-9
 
@@ -172,6 +172,6 @@ def test_malformed_columns_are_named() -> None:
     with pytest.raises(ValueError, match="weights: expected none below 0"):
         clustered_variance(np.zeros(6), -weights, crossing, sample_injections=True)
     with pytest.raises(ValueError, match="found a group without"):
-        group_means(np.zeros(6), np.zeros(6), crossing)
+        WeightedCells(crossing, np.zeros(6))
     with pytest.raises(ValueError, match="expected at least 1, found 0"):
         difference_interval(0.0, clustered_variance(np.zeros(6), weights, crossing, sample_injections=True), 0, 0)

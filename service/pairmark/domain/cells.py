@@ -27,13 +27,22 @@ def _begins(frame: pl.DataFrame) -> Flags:
 def _codes(column: pl.Series, ids: tuple[str, ...], null_code: int) -> Codes:
     """Code of each id, -1 where it is not among `ids`, `null_code` where null."""
     if not ids:
-        coded = pl.Series(np.full(len(column), -1, dtype=np.int64))
+        found: Codes = np.full(len(column), -1, dtype=np.int64)
     else:
-        coded = column.cast(pl.Enum(ids), strict=False).to_physical().cast(pl.Int64).fill_null(-1)
-    found = coded.to_numpy().astype(np.int64)
+        coded = column.cast(pl.Enum(ids), strict=False).to_physical().cast(pl.Int64)
+        known = coded.fill_null(-1) if coded.null_count() else coded
+        found = known.to_numpy().astype(np.int64, copy=False)
     if column.null_count():
         found = np.where(column.is_null().to_numpy(), null_code, found)
     return found
+
+
+def _codes_by_run(column: pl.Series, ids: tuple[str, ...], null_code: int) -> Codes:
+    """The same for a column in which equal ids stand together."""
+    run = column.rle_id().to_numpy()
+    first = np.searchsorted(run, np.arange(int(run[-1]) + 1)) if len(run) else np.zeros(0, dtype=np.int64)
+    codes: Codes = _codes(column.gather(first), ids, null_code)[run]
+    return codes
 
 
 def _signed(column: pl.Series) -> NDArray[np.int8]:
@@ -63,8 +72,9 @@ def cell_table(arm: Arm, plan: Plan) -> CellTable:
     frame = arm.ledger
     begins = _begins(frame)
     first = np.flatnonzero(begins)
-    task = _codes(frame["task_id"].gather(first), plan.task_ids, -1)
-    injection = _codes(frame["injection_id"].gather(first), plan.injection_ids, NO_INJECTION)
+    heads = frame if len(first) == frame.height else frame.select("task_id", "injection_id")[first]
+    task = _codes_by_run(heads["task_id"], plan.task_ids, -1)
+    injection = _codes(heads["injection_id"], plan.injection_ids, NO_INJECTION)
     if arm.role == "benign":
         planned = np.where(injection == NO_INJECTION, task, -1)
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from pairmark.domain.evidence import Flags, Signed
 from pairmark.domain.pairing import Pairing, count_in
 from pairmark.domain.plan import Codes
-from pairmark.domain.sample import Sample, sample_of
+from pairmark.domain.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +79,9 @@ def _delivery(pairing: Pairing) -> tuple[Signed, Flags]:
 def _condition(pairing: Pairing, cell: Codes, counted: Flags, met: Flags, hit: Flags) -> Condition | None:
     met = counted & met
     trials, exposed, hits = (count_in(rows, cell, pairing.plan.cells) for rows in (counted, met, met & hit))
-    sample = sample_of(pairing.plan, trials > 0)
+    sample = pairing.sample_over(trials > 0)
     if sample is None:
         return None
-    if pairing.sample is not None and np.array_equal(sample.cells, pairing.sample.cells):
-        sample = pairing.sample  # the same cells: their crossing is made already
-    return Condition(sample, hits[sample.cells], exposed[sample.cells], trials[sample.cells])
+    if not sample.is_whole:
+        hits, exposed, trials = (column[sample.cells] for column in (hits, exposed, trials))
+    return Condition(sample, hits, exposed, trials)

@@ -13,7 +13,7 @@ from pairmark.stats.arrays import FloatArray
 from pairmark.stats.crossing import Crossing
 from pairmark.stats.exact import cell_values, weighted_mean
 from pairmark.stats.scope import Scope
-from pairmark.stats.variance import Variance, clustered_variance
+from pairmark.stats.variance import Variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,24 +66,20 @@ class Contrast:
     @cached_property
     def drop_variance(self) -> Variance:
         """Variance of the drop over tasks, and over injections where the scope samples them."""
-        return clustered_variance(
-            self.differences,
-            self.sample.weights(self.pairing.plan.suite.weighting),
-            self.crossing,
-            sample_injections=self.scope.samples_injections,
-        )
+        weighted = self.sample.weighted(self.pairing.plan.suite.weighting)
+        return weighted.variance(self.differences, sample_injections=self.scope.samples_injections)
 
-    @property
+    @cached_property
     def _benign(self) -> tuple[Codes, Codes]:
         found = self.pairing.benign.at(self.sample.task)
         return found.successes, found.known
 
     @property
     def _attacked(self) -> tuple[Codes, Codes]:
-        found = self.pairing.attacked.at(self.cells)
+        found = self.pairing.attacked.of(self.sample)
         return found.successes, found.known
 
 
 def contrast_of(pairing: Pairing) -> Contrast | None:
     """The contrast of a pair; None where no cell is assessed in both arms: both utilities are undefined."""
-    return None if pairing.sample is None else Contrast(pairing, pairing.sample)
+    return pairing.contrast

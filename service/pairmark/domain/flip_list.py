@@ -19,9 +19,6 @@ from pairmark.stats.fourfold import BOTH, FIRST_ONLY, NEITHER, SECOND_ONLY, flip
 KINDS = {FIRST_ONLY: "lost", SECOND_ONLY: "gained", BOTH: "kept", NEITHER: "neither"}
 """Names of the kinds, in the order of the list: what changed comes first."""
 
-_TEXT = json.JSONEncoder(ensure_ascii=False)
-"""Writes a text as RFC 8785 does, and many of them faster."""
-
 _ROWS = 100_000
 """Pairs written at a time."""
 
@@ -63,7 +60,7 @@ class FlipList:
         """
         plan, pairs, place = self.pairing.plan, self.pairing.epoch_pairs, self.pairing.experiment.attacked_cells.epoch_index
         tasks, injections = (
-            pl.Series([_TEXT.encode(name) for name in names], dtype=pl.String)
+            pl.Series(_as_json(names), dtype=pl.String)
             for names in (plan.task_ids, plan.injection_ids)
         )
         heads = pl.select(
@@ -96,6 +93,11 @@ class FlipList:
     def _cells_and_epochs(self, entries: Codes) -> tuple[Codes, Codes]:
         pairs = self.pairing.epoch_pairs
         return pairs.cell[entries], self.pairing.experiment.attacked_cells.epoch[pairs.rows(entries)]
+
+
+def _as_json(names: tuple[str, ...]) -> list[str]:
+    """Each name as a JSON text, which is what RFC 8785 writes; all at once, since no line break stays bare in one."""
+    return json.dumps(names, ensure_ascii=False, separators=("\n", ":"))[1:-1].split("\n") if names else []
 
 
 def _without_last_comma(items: pl.Series) -> Buffer:

@@ -13,6 +13,7 @@ from pairmark.domain.plan import Codes, Plan
 from pairmark.domain.sample import Sample, sample_of
 
 if TYPE_CHECKING:
+    from pairmark.domain.contrast import Contrast
     from pairmark.domain.epoch_pairs import EpochPairs
 
 
@@ -27,6 +28,10 @@ class Outcomes:
     def at(self, index: Codes) -> Outcomes:
         """Those of some cells, in the order of `index`."""
         return Outcomes(self.successes[index], self.known[index], self.expected)
+
+    def of(self, sample: Sample) -> Outcomes:
+        """Those of a sample's cells, where these are of all attacked cells."""
+        return self if sample.is_whole else self.at(sample.cells)
 
 
 def outcomes(value: Flags, counted: Flags, planned: Codes, cells: int, expected: int) -> Outcomes:
@@ -103,15 +108,25 @@ class Pairing:
     @cached_property
     def success_sample(self) -> Sample | None:
         """The cells whose attack success is known in an epoch, whatever the benign arm holds."""
-        known = self.attack_success.known > 0
-        if self.sample is not None and bool(np.array_equal(known, self.observed)):
-            return self.sample
-        return sample_of(self.plan, known)
+        return self.sample_over(self.attack_success.known > 0)
 
     @cached_property
     def planned_sample(self) -> Sample | None:
         """Every planned cell; None where the suite plans none."""
-        return sample_of(self.plan, np.ones(self.plan.cells, dtype=np.bool_))
+        return self.sample_over(np.ones(self.plan.cells, dtype=np.bool_))
+
+    def sample_over(self, kept: Flags) -> Sample | None:
+        """The attacked cells that `kept` marks; the observed sample itself, with all that it knows, where it is these."""
+        if self.sample is not None and np.array_equal(kept, self.observed):
+            return self.sample
+        return sample_of(self.plan, kept)
+
+    @cached_property
+    def contrast(self) -> Contrast | None:
+        """Both utilities and their difference; None without an observed cell."""
+        from pairmark.domain.contrast import Contrast
+
+        return None if self.sample is None else Contrast(self, self.sample)
 
     @cached_property
     def tasks_left_out(self) -> int:

@@ -85,6 +85,10 @@ class Plan:
         """Index of each (task, injection) in the attacked plan, -1 where it is not planned (negative codes included)."""
         width = len(self.suite.injections) + 1
         met = (task >= 0) & (injection >= 0)
+        if self.suite.grid == "full":
+            if not bool(met.all()):
+                task, injection = np.where(met, task, 0), np.where(met, injection, 0)
+            return self._in_full_grid(task, injection, met)
         if self._table is not None:
             return np.where(met, self._table[np.where(met, task * width + injection, 0)], -1)
         wanted = np.where(met, task * width + injection, -1)
@@ -93,6 +97,35 @@ class Plan:
             return np.full(len(task), -1, dtype=np.int64)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[place] == wanted, place, -1)
+
+    def _in_full_grid(self, task: Codes, injection: Codes, met: NDArray[np.bool_]) -> Codes:
+        """The same for codes of the manifest: every task meets the injections of its group, in their order."""
+        if not len(self.suite.injections):
+            return np.full(len(task), -1, dtype=np.int64)
+        first, group, rank = self._full_grid
+        found = first[task]
+        found += rank[injection]
+        planned = self.task_group[task] == group[injection]
+        planned &= met
+        if not bool(planned.all()):
+            found[~planned] = -1
+        return found
+
+    @cached_property
+    def _full_grid(self) -> tuple[Codes, Codes, Codes]:
+        """First cell of each task; of each injection its group's code, -1 where no task is of it, and its place there."""
+        code = {name: index for index, name in enumerate(self.groups)}
+        seen: dict[str, int] = {}
+        rank, group = [], []
+        for injection in self.suite.injections:
+            rank.append(seen.get(injection.group, 0))
+            group.append(code.get(injection.group, -1))
+            seen[injection.group] = rank[-1] + 1
+        return (
+            np.searchsorted(self.cell_task, np.arange(self.tasks)),
+            np.array(group, dtype=np.int64),
+            np.array(rank, dtype=np.int64),
+        )
 
     @cached_property
     def _keys(self) -> Codes:

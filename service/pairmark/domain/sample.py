@@ -12,6 +12,7 @@ from pairmark.domain.plan import Codes, Plan
 from pairmark.stats.arrays import FloatArray
 from pairmark.stats.crossing import Crossing, Weighting, cell_weights
 from pairmark.stats.scope import Scope, decide_scope
+from pairmark.stats.variance import WeightedCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +25,22 @@ class Sample:
     @cached_property
     def task(self) -> Codes:
         """Task code of each cell."""
-        return self.plan.cell_task[self.cells]
+        return self.plan.cell_task if self.is_whole else self.plan.cell_task[self.cells]
+
+    @cached_property
+    def task_codes(self) -> Codes:
+        """Codes of the tasks with a cell, ascending."""
+        return np.flatnonzero(np.bincount(self.task, minlength=self.plan.tasks))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all planned cells."""
+        return len(self.cells) == self.plan.cells
 
     @cached_property
     def crossing(self) -> Crossing:
-        return Crossing.of(self.task, self.plan.cell_injection[self.cells], self.plan.task_group[self.task])
+        injection = self.plan.cell_injection if self.is_whole else self.plan.cell_injection[self.cells]
+        return Crossing.of(self.task, injection, self.plan.task_group[self.task])
 
     @cached_property
     def scope(self) -> Scope:
@@ -46,14 +58,18 @@ class Sample:
 
     def weights(self, weighting: Weighting) -> FloatArray:
         """Weight of each cell, summing to 1. Raises ValueError for an unknown weighting."""
-        found = self._weights.get(weighting)
+        return self.weighted(weighting).weights
+
+    def weighted(self, weighting: Weighting) -> WeightedCells:
+        """The cells with these weights. Raises ValueError for an unknown weighting."""
+        found = self._weighted.get(weighting)
         if found is None:
-            found = cell_weights(self.crossing, weighting)
-            self._weights[weighting] = found
+            found = WeightedCells(self.crossing, cell_weights(self.crossing, weighting))
+            self._weighted[weighting] = found
         return found
 
     @cached_property
-    def _weights(self) -> dict[Weighting, FloatArray]:
+    def _weighted(self) -> dict[Weighting, WeightedCells]:
         return {}
 
 

@@ -15,7 +15,7 @@ def attack_success_rate(pairing: Pairing, weighting: Weighting) -> Number:
     sample = pairing.success_sample
     if sample is None:
         return undefined("attack success is known in no attacked episode", {"blocked": pairing.blocked})
-    outcomes = pairing.attack_success.at(sample.cells)
+    outcomes = pairing.attack_success.of(sample)
     counts = counts_of(sample, outcomes) | {"blocked": pairing.blocked}
     return rate(sample, outcomes, weighting, counts, injections=True)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pairmark.domain.documents.metric_values import Number
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.worked import worked
@@ -17,7 +15,7 @@ def benign_utility(pairing: Pairing, weighting: Weighting) -> Number:
     sample = pairing.sample
     if sample is None:
         return undefined(EMPTY)
-    counts = counts_of(sample, pairing.benign.at(np.unique(sample.task)))
+    counts = counts_of(sample, pairing.benign.at(sample.task_codes))
     return rate(sample, pairing.benign.at(sample.task), weighting, counts, injections=False)
 
 

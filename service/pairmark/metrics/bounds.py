@@ -9,7 +9,6 @@ import numpy as np
 
 from pairmark.domain.documents.metric_values import Bound, Bounds
 from pairmark.domain.pairing import Outcomes, Pairing
-from pairmark.domain.plan import Codes
 from pairmark.domain.sample import Sample
 from pairmark.domain.worked import worked
 from pairmark.metrics.base import Metric
@@ -40,24 +39,23 @@ def bounds(pairing: Pairing) -> Bounds:
         return Bounds(
             benign_utility=nothing, utility_under_attack=nothing, utility_drop=nothing, attack_success_rate=nothing
         )
-    benign = _range(pairing.benign, sample.task, sample, weighting)
-    attacked = _range(pairing.attacked, sample.cells, sample, weighting)
+    benign = _range(pairing.benign.at(sample.task), sample, weighting)
+    attacked = _range(pairing.attacked, sample, weighting)
     return Bounds(
         benign_utility=benign.document(),
         utility_under_attack=attacked.document(),
         utility_drop=_Range(benign.low - attacked.high, benign.high - attacked.low).document(),
-        attack_success_rate=_range(pairing.attack_success, sample.cells, sample, weighting).document(),
+        attack_success_rate=_range(pairing.attack_success, sample, weighting).document(),
     )
 
 
-def _range(outcomes: Outcomes, index: Codes, sample: Sample, weighting: Weighting) -> _Range:
-    """Every unknown outcome a failure, and every unknown outcome a success."""
-    found = outcomes.at(index)
-    epochs = np.full(len(index), outcomes.expected, dtype=np.int64)
+def _range(found: Outcomes, sample: Sample, weighting: Weighting) -> _Range:
+    """Every unknown outcome a failure, and every unknown outcome a success; one entry per planned cell."""
+    epochs = np.full(len(sample.cells), found.expected, dtype=np.int64)
     low = weighted_mean(found.successes, epochs, sample.crossing, weighting)
-    if bool(np.all(found.known == outcomes.expected)):
+    if bool(np.all(found.known == found.expected)):
         return _Range(low, low)
-    unknown = outcomes.expected - found.known
+    unknown = found.expected - found.known
     return _Range(low, weighted_mean(found.successes + unknown, epochs, sample.crossing, weighting))
 
 

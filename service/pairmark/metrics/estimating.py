@@ -22,7 +22,7 @@ from pairmark.stats.arrays import FloatArray
 from pairmark.stats.crossing import Weighting
 from pairmark.stats.exact import cell_values, decimal_string, weighted_mean
 from pairmark.stats.intervals import Interval, difference_interval, rate_interval, tasks_departing
-from pairmark.stats.variance import Variance, clustered_variance, pigeonhole_variance
+from pairmark.stats.variance import Variance
 
 SINGLE_TASK_GROUP_FLAG = "single-task-group"
 """A group of one task shows no variance between tasks: its share of the interval's width is missing."""
@@ -65,7 +65,7 @@ def clustered_rate(
     if sample.scope.no_interval_reason is not None:
         return NoInterval(reason=sample.scope.no_interval_reason)
     sampled = injections and sample.scope.samples_injections
-    variance = clustered_variance(values, sample.weights(weighting), sample.crossing, sample_injections=sampled)
+    variance = sample.weighted(weighting).variance(values, sample_injections=sampled)
     found = rate_interval(float(value), variance, tasks)
     return _released(found, variance, values, sample, weighting, injections=injections)
 
@@ -95,7 +95,7 @@ def _released(
     scope: IntervalScope = sample.scope.name if injections else "tasks"
     pigeonhole = None
     if scope == "tasks+injections":
-        pigeonhole = pigeonhole_variance(values, sample.weights(weighting), sample.crossing)
+        pigeonhole = sample.weighted(weighting).pigeonhole(values, variance)
     return ReleasedInterval(
         level="0.95",
         low=decimal_string(found.low),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pairmark.domain.conditions import Condition, on_clean_success
 from pairmark.domain.documents.metric_values import CleanEstimate, NoCleanEstimate, Number, Undefined
 from pairmark.domain.pairing import Pairing
-from pairmark.domain.sample import sample_of
 from pairmark.domain.worked import worked
 from pairmark.metrics.base import Metric
 from pairmark.metrics.conditional_number import conditional_number
@@ -45,7 +44,7 @@ def rerun_reference(pairing: Pairing) -> Number | None:
     if pairing.benign.expected < 2:
         return None
     known = pairing.benign.known[pairing.plan.cell_task]
-    sample = sample_of(pairing.plan, pairing.observed & (known >= 2))
+    sample = pairing.sample_over(pairing.observed & (known >= 2))
     if sample is None:
         return conditional_number(pairing, None, "no task has two assessed benign epochs")
     found = pairing.benign.at(sample.task)

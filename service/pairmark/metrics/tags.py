@@ -15,7 +15,7 @@ from pairmark.metrics.base import Metric
 from pairmark.stats.exact import decimal_string
 from pairmark.stats.maxt import DEFAULT_PERMUTATIONS, MIN_TASKS_EACH_SIDE, TagEffect, tag_effects
 
-FEWEST_PERMUTATIONS = 499
+FEWEST_PERMUTATIONS = 199
 DRAWS = 5_000_000
 """Permuted tasks in all: suites with more than 500 tasks get fewer permutations than the default."""
 
@@ -29,7 +29,7 @@ def compute(pairing: Pairing) -> tuple[TagTest | UntestedTag, ...]:
         return ()
     crossing = contrast.crossing
     means = np.bincount(crossing.task, weights=contrast.differences) / crossing.cells_per_task()
-    tasks = np.unique(contrast.sample.task)
+    tasks = contrast.sample.task_codes
     names, carried = _carried(pairing, tasks)
     carrying = carried.sum(axis=0)
     common = np.minimum(carrying, len(tasks) - carrying) >= MIN_TASKS_EACH_SIDE

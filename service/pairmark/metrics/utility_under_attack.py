@@ -15,7 +15,7 @@ def utility_under_attack(pairing: Pairing, weighting: Weighting) -> Number:
     sample = pairing.sample
     if sample is None:
         return undefined(EMPTY)
-    outcomes = pairing.attacked.at(sample.cells)
+    outcomes = pairing.attacked.of(sample)
     counts = counts_of(sample, outcomes) | {"blocked": pairing.blocked}
     return rate(sample, outcomes, weighting, counts, injections=True)
 

@@ -61,7 +61,9 @@ def compact(codes: IntArray) -> tuple[IntArray, int]:
     span = int(codes.max()) - low + 1
     if span <= 4 * codes.size + 1024:
         present = np.zeros(span, dtype=np.bool_)
-        present[codes - low] = True
+        present[codes - low if low else codes] = True
+        if low == 0 and bool(present.all()):
+            return codes, span
         rank = np.cumsum(present, dtype=np.int64) - 1
         return rank[codes - low], int(rank[-1]) + 1
     distinct, inverse = np.unique(codes, return_inverse=True)

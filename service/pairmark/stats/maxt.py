@@ -18,7 +18,7 @@ MIN_TASKS_EACH_SIDE = 8
 DEFAULT_PERMUTATIONS = 9999
 _TIE = 1e-9
 """Statistics closer than this are equal: the same sum in another order must not decide a p-value."""
-_CHUNK_CELLS = 2**22
+_CHUNK_CELLS = 2**21
 _CACHED_CELLS = 2**16
 """Keys that fit a processor's cache."""
 
