@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from pairmark.domain.documents.metric_values import IntervalScope
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.worked import worked
 from pairmark.metrics.registry import installed_metrics, metrics_block
@@ -49,8 +51,15 @@ def test_the_example_of_weights(three_tasks: dict[str, Pairing]) -> None:
     assert shown == {"task": ["2/3", "2/3", "0/1"], "cell": ["1/2", "5/6", "-1/3"]}
 
 
-def test_the_methods_and_scopes_named_are_those_there_are(repository: Path) -> None:
+def test_the_methods_named_are_those_there_are(repository: Path) -> None:
     page = (repository / "docs" / "metrics.md").read_text(encoding="utf-8")
     source = (repository / "service" / "pairmark" / "stats" / "intervals.py").read_text(encoding="utf-8")
-    for method in re.findall(r"^\| `([a-z-]+)` \| (?:Wilson|difference)", page, re.MULTILINE):
-        assert f'"{method}"' in source
+    named = set(re.findall(r"^\| `([a-z-]+)` \| (?:Wilson|difference)", page, re.MULTILINE))
+    made = {name for line in source.splitlines() if "return Interval(" in line for name in re.findall(r'"([a-z-]+)"', line)}
+    assert named == made == {"wilson", "wilson-clustered-t", "paired-clustered-t", "floor"}
+
+
+def test_the_scopes_named_are_those_there_are(repository: Path) -> None:
+    page = (repository / "docs" / "metrics.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([a-z+-]+)` \| (?:a sample)", page, re.MULTILINE)
+    assert set(named) == set(get_args(IntervalScope))
