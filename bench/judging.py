@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -30,6 +31,7 @@ from pairmark.rules.base import Context
 from pairmark.rules.engine import judge_all
 
 LIMIT = 3.0
+ROUNDS = 9
 TAGS = 24
 SMALLEST = 1_000
 
@@ -150,18 +152,18 @@ def main(arguments: list[str]) -> int:
     path = data_folder("manifests") / "policies" / "standard-1.json"
     full = Policy.model_validate_json(path.read_bytes())
     policy = full.model_copy(update={"rules": tuple(rule for rule in full.rules if rule.id != "data-quality")})
-    ours, theirs = [], []
+    rounds: list[tuple[float, float, float]] = []
     verdict = ""
-    for _ in range(5):
+    for _ in range(ROUNDS):
         experiment = Experiment(model, suite_digest(suite), arms["benign"], arms["attacked"], arms["baseline"])
-        theirs.append(joined(*(arms[role].ledger for role in ("benign", "attacked", "baseline"))))
-        verdict, *seconds = judged(experiment, policy)
-        ours.append(seconds)
-    rules, metrics = min(ours, key=sum)
-    ratio = (rules + metrics) / min(theirs)
+        bare = joined(*(arms[role].ledger for role in ("benign", "attacked", "baseline")))
+        verdict, rules, metrics = judged(experiment, policy)
+        rounds.append((rules, metrics, bare))
+    ratio = median((rules + metrics) / bare for rules, metrics, bare in rounds)
+    rules, metrics, bare = (median(column) for column in zip(*rounds, strict=True))
     print(
         f"judging 3 x {arms['attacked'].ledger.height:,} episodes ({verdict}): {ratio:.2f} x a bare join and aggregate"
-        f" (limit {LIMIT:.0f}); rules {rules:.3f} s, metrics {metrics:.3f} s, join {min(theirs):.3f} s"
+        f" (limit {LIMIT:.0f}; median of {ROUNDS} rounds); rules {rules:.3f} s, metrics {metrics:.3f} s, join {bare:.3f} s"
     )
     return 0 if ratio <= LIMIT and verdict == "certified" else 1
 
