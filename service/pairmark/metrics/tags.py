@@ -16,8 +16,8 @@ from pairmark.stats.exact import decimal_string
 from pairmark.stats.maxt import DEFAULT_PERMUTATIONS, MIN_TASKS_EACH_SIDE, TagEffect, tag_effects
 
 FEWEST_PERMUTATIONS = 199
-DRAWS = 5_000_000
-"""Permuted tasks in all: suites with more than 500 tasks get fewer permutations than the default."""
+DRAWS = 2_500_000
+"""Permuted tasks in all: suites with more than 250 tasks get fewer permutations than the default."""
 
 NO_INTERVAL = NoInterval(reason="a permutation test: it has a p-value, and no interval")
 

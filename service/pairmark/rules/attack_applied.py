@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -17,6 +19,8 @@ from pairmark.rules.wording import counted, failed, listed, passed
 EXPECTED = "no delivered attacked cell, and not all attacked cells, to have a transcript of the benign arm"
 TABLE_BITS = 22
 """Bits of a hash that are looked up at a time: a small table, which lets one in five of a million others through."""
+
+AT_A_TIME = 2**15
 
 Hashes = NDArray[np.uint64]
 
@@ -77,24 +81,26 @@ def _benign_transcript(attacked: Arm, cells: CellTable, benign: pl.DataFrame) ->
 def _meeting(hashes: Hashes, others: Hashes) -> Codes:
     """Where a hash is one of the others, ascending. Some bits, then others, leave few to look up whole."""
     present = np.zeros(2**TABLE_BITS, dtype=np.bool_)
-    here, there = _bits(hashes, 0), _bits(others, 0)
-    left = _marked(present, there, here)
-    right = _marked(present, here[left], there)
-    here, there = _bits(hashes[left], 64 - TABLE_BITS), _bits(others[right], 64 - TABLE_BITS)
-    kept = _marked(present, there, here)
-    left, right = left[kept], right[_marked(present, here[kept], there)]
+    left = _marked(present, others, hashes, 0)
+    right = _marked(present, hashes[left], others, 0)
+    left = left[_marked(present, others[right], hashes[left], 64 - TABLE_BITS)]
+    right = right[_marked(present, hashes[left], others[right], 64 - TABLE_BITS)]
     return left[np.isin(hashes[left], others[right])]
 
 
-def _bits(hashes: Hashes, shift: int) -> Codes:
-    return ((hashes >> np.uint64(shift)) & np.uint64(2**TABLE_BITS - 1)).view(np.int64)
-
-
-def _marked(present: Flags, places: Codes, wanted: Codes) -> Codes:
-    """Which of the wanted are among the places; `present` is a table to mark them in."""
+def _marked(present: Flags, places: Hashes, wanted: Hashes, shift: int) -> Codes:
+    """Which of the wanted have the same bits, from `shift` up, as one of the places; `present` is a table to mark them in."""
     present[:] = False
-    present[places] = True
-    return np.flatnonzero(present[wanted])
+    for some in _bits(places, shift):
+        present[some] = True
+    found = [present[some] for some in _bits(wanted, shift)]
+    return np.flatnonzero(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _bits(hashes: Hashes, shift: int) -> Iterator[Codes]:
+    """Bits of the hashes, some at a time: fresh memory for all at once would cost more than the bits do."""
+    for start in range(0, len(hashes), AT_A_TIME):
+        yield ((hashes[start : start + AT_A_TIME] >> np.uint64(shift)) & np.uint64(2**TABLE_BITS - 1)).view(np.int64)
 
 
 def _same_as_benign(world: World, where: pl.Expr) -> World:

@@ -18,7 +18,9 @@ MIN_TASKS_EACH_SIDE = 8
 DEFAULT_PERMUTATIONS = 9999
 _TIE = 1e-9
 """Statistics closer than this are equal: the same sum in another order must not decide a p-value."""
-_CHUNK_CELLS = 2**21
+_CHUNK_CELLS = 2**20
+_FEWEST_ROWS = 64
+"""With fewer rows at a time a matrix product costs more than it does."""
 _CACHED_CELLS = 2**16
 """Keys that fit a processor's cache."""
 
@@ -144,7 +146,7 @@ def _permuted(
     random = np.random.PCG64(seed)
     by_group = np.argsort(groups, kind="stable")
     sorted_groups, sorted_deviations, sorted_tags = groups[by_group], deviations[by_group], tags[by_group]
-    step = max(1, _CHUNK_CELLS // max(1, groups.size))
+    step = max(_FEWEST_ROWS, _CHUNK_CELLS // max(1, groups.size))
     for begin in range(0, permutations if count else 0, step):
         rows = min(step, permutations - begin)
         # Permuting the drops against fixed tag rows is the same as permuting the tag rows.
