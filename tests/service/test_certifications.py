@@ -40,6 +40,21 @@ def test_a_certified_pair_has_a_certificate_that_names_what_it_rests_on(service:
     assert service.get(f"/v1/certificates/{found.certificate}", {"If-None-Match": released.headers["etag"]}).status_code == 304
 
 
+def test_the_whole_list_of_flips_is_kept_under_the_digest_that_the_report_names(service: Service, world: World) -> None:
+    done = service.certify(service.submit(world)).json()
+    named = done["report"]["metrics"]["flips"]
+    answer = service.get(f"/v1/certificates/{done['certificate']}/flips")
+    assert digest_of_bytes(answer.content) == named["cells_digest"]
+    assert answer.headers["etag"] == f'"{named["cells_digest"]}"'
+    kinds = [kind for _, _, _, kind in answer.json()]
+    assert {kind: kinds.count(kind) for kind in ("lost", "gained", "kept", "neither")} == {
+        kind: named[kind] for kind in ("lost", "gained", "kept", "neither")
+    }
+    first = [{"task": task, "injection": injection, "epoch": epoch, "kind": kind} for task, injection, epoch, kind in answer.json()]
+    assert first[:100] == named["cells"]
+    problem_in(service.get("/v1/certificates/none/flips"), 404, "unknown-certificate")
+
+
 def test_a_verdict_reads_back_and_is_cached(filled: tuple[Service, dict[str, str]]) -> None:
     service, ids = filled
     posted = service.certify(ids)

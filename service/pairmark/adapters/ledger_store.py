@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
+from typing_extensions import Buffer
 
 from pairmark.adapters.ledgers.canonical_out import LedgerDigest, canonical_lines
 from pairmark.adapters.ledgers.columnar import GROUP_ROWS, lines_of, page_of, read_frame, rows_of
@@ -20,6 +22,7 @@ from pairmark.adapters.ledgers.row_secrets import RowSecrets
 from pairmark.app.errors import Unavailable
 from pairmark.app.seal_run import ReadLedger
 from pairmark.app.stored import Damaged
+from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.episodes import EPISODE_SCHEMA
 
 OLD_SECONDS = 24 * 3600
@@ -143,6 +146,29 @@ class LedgerStore:
         if not self._objects.exists(digest):
             raise Damaged(f"expected ledger {digest} in the store, found none; restore it from a backup")
         return self._objects.open(digest)
+
+    def keep_object(self, digest: str, pieces: Iterable[Buffer]) -> None:
+        """Keep bytes that a document names by their digest; once, however often they come.
+
+        Raises:
+            Damaged: they have another digest.
+            Unavailable: they cannot be written.
+        """
+        if self._objects.exists(digest):
+            return
+        running = hashlib.sha256()
+        with _availability(), tempfile.NamedTemporaryFile(dir=self._objects.scratch(), delete=False) as file:
+            path = Path(file.name)
+            try:
+                for piece in pieces:
+                    running.update(piece)
+                    file.write(piece)
+                file.close()
+                if DIGEST_PREFIX + running.hexdigest() != digest:
+                    raise Damaged(f"expected bytes with digest {digest}, found {DIGEST_PREFIX}{running.hexdigest()}; report this")
+                self._objects.put_if_absent(digest, path)
+            finally:
+                path.unlink(missing_ok=True)
 
     def require_writable(self) -> None:
         """Write and remove a small file.

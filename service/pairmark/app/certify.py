@@ -26,6 +26,7 @@ from pairmark.domain.documents.run import Run
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed
 from pairmark.domain.evidence import Arm, Experiment, Role
+from pairmark.domain.flip_list import flip_list
 from pairmark.rules.base import Disproof, QualityGate
 
 
@@ -161,6 +162,9 @@ def judge(evidence: Evidence, ledgers: Ledgers, quality: QualityGate) -> Judged:
     checked = check(experiment, evidence.policy, evidence.claim.policy, quality, evidence.disproof)
     certified = checked.report.verdict == "certified"
     rows = {role: ledgers.rows_root(seal.ledger) for role, (_, seal, _) in evidence.runs.items()} if certified else {}
+    if certified:  # the object first, then the report that names it
+        flips = flip_list(experiment.pairing)
+        ledgers.keep_object(flips.digest(), flips.chunks())
     return Judged(evidence, experiment, checked, rows)
 
 

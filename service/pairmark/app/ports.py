@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -29,6 +29,7 @@ from pairmark.domain.documents.policy import Policy
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Buffer
 
 ResultT = TypeVar("ResultT")
 
@@ -205,6 +206,14 @@ class Ledgers(Protocol):
         ...
 
     def frame(self, digest: str) -> pl.DataFrame: ...
+    def keep_object(self, digest: str, pieces: Iterable[Buffer]) -> None:
+        """Keep bytes that a document names by their digest; once, however often they come.
+
+        Raises:
+            Unavailable: they cannot be stored.
+        """
+        ...
+
     def rows_root(self, digest: str) -> str:
         """Root over the ledger's rows, salted with a secret that is this ledger's and never shown whole."""
         ...

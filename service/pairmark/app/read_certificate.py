@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from pairmark.app.ports import Certificate, Tables
 from pairmark.app.read_certification import certification_of_id
-from pairmark.app.stored import stored_document
+from pairmark.app.stored import Damaged, stored_document
+from pairmark.domain.documents.report import Report
 from pairmark.domain.errors import NotFound, shown
 
 
@@ -43,3 +44,15 @@ def read_certificate(tables: Tables, certificate_id: str) -> CertificateRead:
     found = certificate_of_id(tables, certificate_id)
     report = certification_of_id(tables, found.certification).report
     return CertificateRead(found, stored_document(tables, found.document), stored_document(tables, report))
+
+
+def flips_digest(tables: Tables, certificate_id: str) -> str:
+    """Digest under which the full list of a certificate's flips is kept.
+
+    Raises:
+        NotFound: no such certificate.
+    """
+    report = Report.model_validate_json(read_certificate(tables, certificate_id).report)
+    if report.metrics is None:
+        raise Damaged(f"expected numbers in the report of certificate {certificate_id}, found none; restore it from a backup")
+    return report.metrics.flips.cells_digest

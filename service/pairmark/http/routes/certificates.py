@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from pairmark.app.badge import badge_svg
 from pairmark.app.log_read import newest_checkpoint, receipt_of
 from pairmark.app.ports import KeptAnswer, Tables
 from pairmark.app.read_bundle import read_bundle, release_of
-from pairmark.app.read_certificate import read_certificate
+from pairmark.app.read_certificate import flips_digest, read_certificate
 from pairmark.app.revoke import revoke
 from pairmark.app.status import standing_at
 from pairmark.app.status_change import StatusLogged
 from pairmark.app.supersede import supersede
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.strict_json import parse
-from pairmark.http.answers import CHANGING, changing_json, immutable, kept_json
+from pairmark.http.answers import CHANGING, changing_json, immutable, immutable_headers, kept_json, not_modified
 from pairmark.http.bodies import WithJson
 from pairmark.http.documented import answers, json_of
 from pairmark.http.log_models import (
@@ -59,6 +60,15 @@ def get_bundle(certificate_id: str, request: Request, services: WithServices) ->
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
     return Response(content, 200, headers, "application/json")
+
+
+@router.get("/{certificate_id}/flips", responses={**answers(404), **BUNDLE})
+def get_flips(certificate_id: str, request: Request, services: WithServices) -> Response:
+    """Every pair of outcomes, lost, gained, kept or neither: the list whose first hundred the report shows."""
+    with services.database.reading() as tables:
+        digest = flips_digest(tables, certificate_id)
+    path = services.ledgers.path(digest)
+    return not_modified(request, digest) or FileResponse(path, 200, immutable_headers(digest), "application/json")
 
 
 class StatusParams(BaseModel):
