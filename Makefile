@@ -91,7 +91,7 @@ wheel: $(VENV)/installed ## build dist/*.whl
 lock: $(VENV)/installed ## resolve the locks again from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(COMPILE) $(UPGRADE) pyproject.toml -o requirements/runtime.txt
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev -o requirements/dev.txt
-	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --extra agentdojo -o requirements/all.txt
+	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --all-extras -o requirements/all.txt
 
 .PHONY: clean
 clean: ## remove what was built, but not the environment
