@@ -89,9 +89,9 @@ wheel: $(VENV)/installed ## build dist/*.whl
 
 .PHONY: lock
 lock: $(VENV)/installed ## resolve the locks again from pyproject.toml (UPGRADE=--upgrade for newer versions)
-	@$(COMPILE) $(UPGRADE) pyproject.toml -o requirements/runtime.txt
-	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev -o requirements/dev.txt
 	@$(COMPILE) $(UPGRADE) pyproject.toml --group dev --all-extras -o requirements/all.txt
+	@$(COMPILE) pyproject.toml --group dev -c requirements/all.txt -o requirements/dev.txt
+	@$(COMPILE) pyproject.toml -c requirements/all.txt -o requirements/runtime.txt
 
 .PHONY: clean
 clean: ## remove what was built, but not the environment

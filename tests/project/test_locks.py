@@ -31,7 +31,7 @@ def declared(lock: str) -> list[Requirement]:
     if lock != "runtime":
         lines += settings["dependency-groups"]["dev"]
     if lock == "all":
-        lines += settings["project"]["optional-dependencies"]["agentdojo"]
+        lines += [line for extra in settings["project"]["optional-dependencies"].values() for line in extra]
     return [Requirement(line) for line in lines]
 
 
