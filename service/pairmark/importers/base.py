@@ -5,13 +5,67 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import polars as pl
 
 from pairmark.domain.documents.suite import SuiteManifest
 
 ArmName = Literal["benign", "attacked"]
+
+Fact = Literal[
+    "aborts", "utility", "attack_success", "delivered", "attacker_actions", "served_model", "duration_ms", "error",
+    "task_digest", "transcript_digest", "attempts", "seeds", "requested_model", "provider", "decoding", "tools_digest",
+    "system_prompt_digest", "scaffold", "defenses", "limits", "harness_version", "times",
+]  # fmt: skip
+"""What a log may hold beside which cell an episode is of. `aborts`: episodes that broke off are told from failures."""
+
+FACTS: tuple[Fact, ...] = get_args(Fact)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Whether a log format holds a fact: `always`, `sometimes` or `never`.
+
+    Attributes:
+        extent: of the episodes that were assessed, or of the runs, how many have it.
+        how: one sentence: where it stands in the files, when it is missing, or why it cannot be known.
+    """
+
+    extent: Literal["always", "sometimes", "never"]
+    how: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A value as it stands in the files (as JSON text), in how many rows, and what became of it (null: unknown)."""
+
+    value: str
+    rows: int
+    meaning: str | None
+
+
+@dataclass(frozen=True)
+class Understood:
+    """How one column of the ledger, or one key of the run document, was made out.
+
+    Attributes:
+        target: column, or dotted path in the run document.
+        source: where it stands in the files; null: nowhere.
+        rows, unknown: rows that were read, and those of them in which it stays unknown.
+        readings: the values seen, most frequent first, at most `MOST_READINGS`.
+        further: how many distinct values more there are.
+    """
+
+    target: str
+    source: str | None
+    rows: int
+    unknown: int
+    readings: tuple[Reading, ...] = ()
+    further: int = 0
+
+
+MOST_READINGS = 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +86,7 @@ class Imported:
         unreadable: files that could not be read, in file order.
         set_aside: what lay in the folder and is no episode of this run, counted by kind.
         notes: what a person should know, one sentence each.
+        understood: how columns were made out, where the importer can say more than the ledger shows.
     """
 
     run: dict[str, Any]
@@ -39,6 +94,7 @@ class Imported:
     unreadable: tuple[Unreadable, ...] = ()
     set_aside: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    understood: tuple[Understood, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +119,11 @@ class Example:
 
 @runtime_checkable
 class Importer(Protocol):
-    """Reads one harness' files. `name` is the word on the command line."""
+    """Reads one harness' files. `name` is the word on the command line.
+
+    An importer may also declare `records`, a mapping of every `Fact` to what its log format holds of it (`Recorded`), and
+    `looks_for`, the shape of files by which it recognises its own: see `records_of` and `looks_for`.
+    """
 
     name: str
     title: str
@@ -99,3 +159,28 @@ class Importer(Protocol):
             Malformed: the folder is not one run, or contradicts `system`.
         """
         ...
+
+
+@runtime_checkable
+class TakesMapping(Protocol):
+    """An importer whose files are explained by a mapping."""
+
+    def with_mapping(self, mapping: Mapping[str, Any], *, file: str | None = None) -> Importer:
+        """The importer for files that are as `mapping` says.
+
+        Raises:
+            Malformed: it is no mapping; `file` names it.
+        """
+        ...
+
+
+def records_of(importer: Importer) -> Mapping[Fact, Recorded]:
+    """What the importer declares of its log format; empty where it declares nothing."""
+    declared: Mapping[Fact, Recorded] = getattr(importer, "records", {})
+    return declared
+
+
+def looks_for(importer: Importer) -> str:
+    """By what the importer recognises its files, in words; its title where it says nothing."""
+    said: str = getattr(importer, "looks_for", importer.title)
+    return said
