@@ -205,11 +205,11 @@ def test_another_release_of_the_package_is_refused(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("calls", "tags"),
     [
-        (["read_file", "send_money"], ["tools:2", "multi-hop", "tool:read_file", "tool:send_money"]),
-        (["send_money", "read_file"], ["tools:2", "tool:read_file", "tool:send_money"]),
-        (["get_iban", "get_iban"], ["tools:1", "tool:get_iban"]),
-        (["send_money", "send_money"], ["tools:1", "tool:send_money"]),
-        ([], ["tools:0"]),
+        (["read_file", "send_money"], ["calls:2", "tools:2", "multi-hop", "tool:read_file", "tool:send_money"]),
+        (["send_money", "read_file"], ["calls:2", "tools:2", "tool:read_file", "tool:send_money"]),
+        (["get_iban", "get_iban"], ["calls:2", "tools:1", "tool:get_iban"]),
+        (["send_money", "send_money"], ["calls:2", "tools:1", "tool:send_money"]),
+        ([], ["calls:0", "tools:0"]),
     ],
 )
 def test_tags_come_from_the_ground_truths_calls(calls: list[str], tags: list[str]) -> None:

@@ -20,9 +20,18 @@ def ground_truth_tools(task: Any, environment: Any) -> list[str]:
     return [call.function for call in task.ground_truth(prepared)]
 
 
-def tags_of(calls: Sequence[str]) -> list[str]:
-    """`tools:N` (distinct tools), `multi-hop` (something is read before something is done), and `tool:NAME` of each tool."""
+def reads_before_act(calls: Sequence[str]) -> int:
+    """How many calls read something before the last call that does something; 0 where nothing is done."""
     acts = [index for index, tool in enumerate(calls) if not reads(tool)]
-    multi_hop = any(reads(tool) for tool in calls[: acts[-1]]) if acts else False
+    return sum(reads(tool) for tool in calls[: acts[-1]]) if acts else 0
+
+
+def tags_of(calls: Sequence[str]) -> list[str]:
+    """Tags of a task whose ground truth makes `calls`, in order.
+
+    `calls:N` (calls in all), `tools:N` (distinct tools), `multi-hop` (something is read before something is done), and
+    `tool:NAME` of each tool.
+    """
     names = sorted(set(calls))
-    return [f"tools:{len(names)}", *(["multi-hop"] if multi_hop else []), *(f"tool:{name}" for name in names)]
+    multi_hop = ["multi-hop"] if reads_before_act(calls) else []
+    return [f"calls:{len(calls)}", f"tools:{len(names)}", *multi_hop, *(f"tool:{name}" for name in names)]
