@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pairmark.app.log_records import Log
+from pairmark.app.people_records import Audit, People
 from pairmark.app.records import (
     UNKNOWN_MIX,
     Certificate,
@@ -18,6 +19,7 @@ from pairmark.app.records import (
     Job,
     KeptAnswer,
     LeftOut,
+    ListedCertification,
     Order,
     Reservation,
     Seal,
@@ -30,6 +32,8 @@ from pairmark.domain.documents.policy import Policy
 if TYPE_CHECKING:
     import polars as pl
     from typing_extensions import Buffer
+
+    from pairmark.app.search import Found
 
 ResultT = TypeVar("ResultT")
 
@@ -75,6 +79,9 @@ class Certifications(Protocol):
     def add(self, certification: Certification) -> None: ...
     def of_id(self, certification_id: str) -> Certification | None: ...
     def of_subject(self, subject: str) -> Certification | None: ...
+    def page(self, verdict: str | None, *, waiting: bool, after: tuple[str, str] | None, limit: int) -> tuple[ListedCertification, ...]:
+        """Up to `limit` verdicts before (created_at, id), the newest first; `waiting`: quarantined and not disproved yet."""
+        ...
 
 
 class Certificates(Protocol):
@@ -141,6 +148,22 @@ class Aggregates(Protocol):
         ...
 
 
+class Search(Protocol):
+    """What things are found by, beside their ids."""
+
+    def of_digest(self, digest: str) -> tuple[Found, ...]:
+        """Suites, runs, certifications and certificates with a document, ledger or report of this digest."""
+        ...
+
+    def suites_named(self, part: str, limit: int) -> tuple[SuiteLabel, ...]:
+        """Labels whose name or version contains `part`."""
+        ...
+
+    def filters_named(self, name: str, limit: int) -> tuple[tuple[str, str, str], ...]:
+        """(kind, suite digest, suite name) of the histories that a filter of that kind finds under exactly `name`."""
+        ...
+
+
 class Keys(Protocol):
     """Idempotency keys."""
 
@@ -180,6 +203,10 @@ class Tables(Protocol):
     def keys(self) -> Keys: ...
     @property
     def log(self) -> Log: ...
+    @property
+    def people(self) -> People: ...
+    @property
+    def audit(self) -> Audit: ...
 
 
 class Database(Protocol):
@@ -258,6 +285,7 @@ __all__ = [
     "Keys",
     "Ledgers",
     "LeftOut",
+    "ListedCertification",
     "NamedPolicy",
     "NewId",
     "Order",
@@ -265,6 +293,7 @@ __all__ = [
     "Reservation",
     "Runs",
     "Seal",
+    "Search",
     "Status",
     "StoredRun",
     "SuiteLabel",

@@ -67,6 +67,14 @@ class Certification:
 
 
 @dataclass(frozen=True)
+class ListedCertification:
+    """A verdict in a list; `disproved_by` is the certification that answered it with a disproof."""
+
+    certification: Certification
+    disproved_by: str | None
+
+
+@dataclass(frozen=True)
 class Certificate:
     """A released pair; `document` is the digest of the certificate document."""
 

@@ -15,6 +15,7 @@ from pairmark.adapters.sql.tables.jobs import SqlJobs
 from pairmark.adapters.sql.tables.keys import SqlKeys
 from pairmark.adapters.sql.tables.log import SqlLog
 from pairmark.adapters.sql.tables.runs import SqlRuns
+from pairmark.adapters.sql.tables.search import SqlSearch
 from pairmark.adapters.sql.tables.suites import SqlSuites
 
 
@@ -63,6 +64,10 @@ class SqlTables:
     @cached_property
     def log(self) -> SqlLog:
         return SqlLog(self._session)
+
+    @cached_property
+    def search(self) -> SqlSearch:
+        return SqlSearch(self._session)
 
     @property
     def grown(self) -> bool:

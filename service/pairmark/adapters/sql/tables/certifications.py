@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from sqlmodel import Session, select
+from sqlalchemy import and_, or_
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
 
 from pairmark.adapters.sql.models import CertificateRow, CertificationRow
 from pairmark.app.paging import is_plain
-from pairmark.app.ports import Certification
+from pairmark.app.ports import Certification, ListedCertification
 
 
 class SqlCertifications:
@@ -30,6 +32,28 @@ class SqlCertifications:
 
     def of_subject(self, subject: str) -> Certification | None:
         return self._found(self._session.exec(select(CertificationRow).where(CertificationRow.subject == subject)).first())
+
+    def page(
+        self, verdict: str | None, *, waiting: bool, after: tuple[str, str] | None, limit: int
+    ) -> tuple[ListedCertification, ...]:
+        row, answer = CertificationRow, aliased(CertificationRow)
+        asked = (
+            select(row, col(answer.id)).outerjoin(answer, col(answer.disproves) == col(row.id))
+            .order_by(col(row.created_at).desc(), col(row.id).desc(), col(answer.id)).limit(limit)
+        )  # fmt: skip
+        if waiting:
+            asked = asked.where(col(row.verdict) == "quarantined", col(answer.id).is_(None))
+        if verdict is not None:
+            asked = asked.where(col(row.verdict) == verdict)
+        if after is not None:
+            at, identifier = after
+            asked = asked.where(or_(col(row.created_at) < at, and_(col(row.created_at) == at, col(row.id) < identifier)))
+        listed: dict[str, ListedCertification] = {}
+        for one, answered in self._session.exec(asked):
+            found = self._found(one)
+            if found is not None and found.id not in listed:
+                listed[found.id] = ListedCertification(found, answered)
+        return tuple(listed.values())
 
     def _found(self, row: CertificationRow | None) -> Certification | None:
         if row is None:
