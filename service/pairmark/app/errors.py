@@ -47,3 +47,40 @@ class Unavailable(PairmarkError):
 
     def __str__(self) -> str:
         return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+@dataclass(eq=False)
+class NotSignedIn(PairmarkError):
+    """No credentials, or none that hold (HTTP 401). Says nothing of which part was wrong."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+@dataclass(eq=False)
+class NotPermitted(PairmarkError):
+    """A known caller without the permission (HTTP 403)."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+@dataclass(eq=False)
+class TooManyRequests(PairmarkError):
+    """A caller over its limit (HTTP 429); ask again after `retry_after` seconds."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+    retry_after: int = 1
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")

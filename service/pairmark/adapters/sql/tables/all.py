@@ -7,6 +7,7 @@ from functools import cached_property
 from sqlmodel import Session
 
 from pairmark.adapters.sql.tables.aggregates import SqlAggregates
+from pairmark.adapters.sql.tables.audit import SqlAudit
 from pairmark.adapters.sql.tables.certificates import SqlCertificates
 from pairmark.adapters.sql.tables.certifications import SqlCertifications
 from pairmark.adapters.sql.tables.documents import SqlDocuments
@@ -14,16 +15,20 @@ from pairmark.adapters.sql.tables.history import SqlHistory
 from pairmark.adapters.sql.tables.jobs import SqlJobs
 from pairmark.adapters.sql.tables.keys import SqlKeys
 from pairmark.adapters.sql.tables.log import SqlLog
+from pairmark.adapters.sql.tables.people import SqlPeople
 from pairmark.adapters.sql.tables.runs import SqlRuns
 from pairmark.adapters.sql.tables.search import SqlSearch
 from pairmark.adapters.sql.tables.suites import SqlSuites
+from pairmark.domain.access import EVERYTHING, FIRST_ORGANISATION, Viewer
 
 
 class SqlTables:
-    """`Tables` on a session."""
+    """`Tables` on a session, as one viewer sees them; what is added belongs to `owner`."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewer: Viewer = EVERYTHING, owner: str = FIRST_ORGANISATION) -> None:
         self._session = session
+        self._viewer = viewer
+        self._owner = owner
 
     @cached_property
     def documents(self) -> SqlDocuments:
@@ -35,27 +40,35 @@ class SqlTables:
 
     @cached_property
     def runs(self) -> SqlRuns:
-        return SqlRuns(self._session)
+        return SqlRuns(self._session, self._viewer, self._owner)
 
     @cached_property
     def certifications(self) -> SqlCertifications:
-        return SqlCertifications(self._session)
+        return SqlCertifications(self._session, self._viewer)
 
     @cached_property
     def certificates(self) -> SqlCertificates:
-        return SqlCertificates(self._session)
+        return SqlCertificates(self._session, self._viewer)
 
     @cached_property
     def jobs(self) -> SqlJobs:
-        return SqlJobs(self._session)
+        return SqlJobs(self._session, self._viewer)
 
     @cached_property
     def history(self) -> SqlHistory:
-        return SqlHistory(self._session)
+        return SqlHistory(self._session, self._viewer)
 
     @cached_property
     def aggregates(self) -> SqlAggregates:
         return SqlAggregates(self._session)
+
+    @cached_property
+    def people(self) -> SqlPeople:
+        return SqlPeople(self._session, self._viewer)
+
+    @cached_property
+    def audit(self) -> SqlAudit:
+        return SqlAudit(self._session)
 
     @cached_property
     def keys(self) -> SqlKeys:
@@ -63,11 +76,11 @@ class SqlTables:
 
     @cached_property
     def log(self) -> SqlLog:
-        return SqlLog(self._session)
+        return SqlLog(self._session, self._viewer)
 
     @cached_property
     def search(self) -> SqlSearch:
-        return SqlSearch(self._session)
+        return SqlSearch(self._session, self._viewer)
 
     @property
     def grown(self) -> bool:

@@ -7,13 +7,16 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from pairmark.adapters.sql.models import CertificateRow, CertificationRow
+from pairmark.adapters.sql.tables.seen import certification_seen
 from pairmark.app.paging import is_plain
 from pairmark.app.ports import Certification, ListedCertification
+from pairmark.domain.access import Viewer
 
 
 class SqlCertifications:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewer: Viewer) -> None:
         self._session = session
+        self._seen = certification_seen(viewer, col(CertificationRow.id), col(CertificationRow.attacked))
 
     def add(self, certification: Certification) -> None:
         """Store a verdict; its certificate is stored by itself."""
@@ -28,7 +31,9 @@ class SqlCertifications:
         self._session.flush()
 
     def of_id(self, certification_id: str) -> Certification | None:
-        return self._found(self._session.get(CertificationRow, certification_id) if is_plain(certification_id) else None)
+        if not is_plain(certification_id):
+            return None
+        return self._found(self._session.exec(select(CertificationRow).where(CertificationRow.id == certification_id, self._seen)).first())
 
     def of_subject(self, subject: str) -> Certification | None:
         return self._found(self._session.exec(select(CertificationRow).where(CertificationRow.subject == subject)).first())
@@ -38,7 +43,7 @@ class SqlCertifications:
     ) -> tuple[ListedCertification, ...]:
         row, answer = CertificationRow, aliased(CertificationRow)
         asked = (
-            select(row, col(answer.id)).outerjoin(answer, col(answer.disproves) == col(row.id))
+            select(row, col(answer.id)).where(self._seen).outerjoin(answer, col(answer.disproves) == col(row.id))
             .order_by(col(row.created_at).desc(), col(row.id).desc(), col(answer.id)).limit(limit)
         )  # fmt: skip
         if waiting:

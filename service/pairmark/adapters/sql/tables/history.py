@@ -5,12 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, func, insert, literal, select, tuple_, update
+from sqlalchemy import CursorResult, Select, func, insert, literal, select, tuple_, update
 from sqlmodel import Session, col
 
 from pairmark.adapters.sql.models import HistoryNameRow, HistoryRow, HistoryTallyRow
+from pairmark.adapters.sql.tables.seen import entry_seen
 from pairmark.app.paging import is_plain
 from pairmark.app.records import HistoryEntry, HistoryLine, HistoryQuery, LeftOut, Status, why_left_out
+from pairmark.domain.access import Viewer
 from pairmark.domain.canonical import digest_of_bytes
 
 LONGEST_NAME = 256
@@ -37,8 +39,10 @@ _ORDERS: dict[str, Any] = {
 class SqlHistory:
     """History entries, the names they are found by, and tallies of how many stand where."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewer: Viewer) -> None:
         self._session = session
+        self._viewer = viewer
+        self._seen = entry_seen(viewer, _id, _status)
 
     def add(self, entry: HistoryEntry) -> None:
         numbers = {
@@ -62,7 +66,7 @@ class SqlHistory:
     def page(self, query: HistoryQuery, after: tuple[str | float, str] | None, limit: int) -> tuple[HistoryLine, ...]:
         """One indexed walk along the order; names are looked up by entry."""
         order = _ORDERS[query.order]
-        asked = select(_id, order, _summary, _suite, _definition, _status).where(order.is_not(None))
+        asked = select(_id, order, _summary, _suite, _definition, _status).where(order.is_not(None), self._seen)
         if query.incomparable:
             asked = asked.where(_name.in_(_findable_all(query.suite_names)))
         else:
@@ -85,29 +89,32 @@ class SqlHistory:
         return tuple(_line(row) for row in self._session.execute(asked))
 
     def left_out(self, query: HistoryQuery) -> dict[LeftOut, int]:
-        """From the tallies: one row per mix, definition and status, however many entries there are."""
-        tallies = select(
-            col(HistoryTallyRow.status), col(HistoryTallyRow.suite), col(HistoryTallyRow.definition), col(HistoryTallyRow.entries)
-        ).where(
-            col(HistoryTallyRow.suite_name).in_(_findable_all(query.suite_names)), col(HistoryTallyRow.entries) > 0
-        )
+        """From the tallies, one row per mix, definition and status, where everything is seen; else by counting what is seen."""
         found: dict[LeftOut, int] = {}
-        for status, suite, definition, entries in self._session.execute(tallies):
+        for status, suite, definition, entries in self._session.execute(self._standing(query)):
             reason = why_left_out(status, suite, definition, query)
             if reason is not None:
                 found[reason] = found.get(reason, 0) + entries
         if query.order != "date":
-            undefined = select(func.count()).where(*_in_mix(query), _ORDERS[query.order].is_(None))
+            undefined = select(func.count()).where(*_in_mix(query), _ORDERS[query.order].is_(None), self._seen)
             found |= _if_any("undefined-rate", int(self._session.execute(undefined).scalar_one()))
         return found
 
+    def _standing(self, query: HistoryQuery) -> Select[tuple[Any, ...]]:
+        """How many entries stand where under the query's names."""
+        names = _findable_all(query.suite_names)
+        if self._viewer.everything:
+            tallied = (col(HistoryTallyRow.status), col(HistoryTallyRow.suite), col(HistoryTallyRow.definition), col(HistoryTallyRow.entries))
+            return select(*tallied).where(col(HistoryTallyRow.suite_name).in_(names), col(HistoryTallyRow.entries) > 0)
+        return select(_status, _suite, _definition, func.count()).where(_name.in_(names), self._seen).group_by(_status, _suite, _definition)
+
     def count(self, query: HistoryQuery) -> int:
-        return int(self._session.execute(select(func.count()).where(*_in_mix(query))).scalar_one())
+        return int(self._session.execute(select(func.count()).where(*_in_mix(query), self._seen)).scalar_one())
 
     def find(self, entry_id: str) -> HistoryLine | None:
         if not is_plain(entry_id):
             return None
-        asked = select(_id, _created_at, _summary, _suite, _definition, _status).where(_id == entry_id)
+        asked = select(_id, _created_at, _summary, _suite, _definition, _status).where(_id == entry_id, self._seen)
         row = self._session.execute(asked).first()
         return None if row is None else _line(row)
 
@@ -121,7 +128,7 @@ class SqlHistory:
 
     def over(self, suite: str) -> tuple[HistoryLine, ...]:
         asked = select(_id, _created_at, _summary, _suite, _definition, _status)
-        asked = asked.where(_suite == suite, _status.in_(("valid", "superseded", "revoked"))).order_by(_created_at, _id)
+        asked = asked.where(_suite == suite, _status.in_(("valid", "superseded", "revoked")), self._seen).order_by(_created_at, _id)
         return tuple(_line(row) for row in self._session.execute(asked))
 
     def _tally(self, place: tuple[str, str, str, str], more: int) -> None:
@@ -135,7 +142,7 @@ class SqlHistory:
     def has_name(self, suite_name: str) -> bool:
         if not is_plain(suite_name):
             return False
-        return self._session.execute(select(literal(1)).where(_name == findable(suite_name)).limit(1)).first() is not None
+        return self._session.execute(select(literal(1)).where(_name == findable(suite_name), self._seen).limit(1)).first() is not None
 
 
 def _in_mix(query: HistoryQuery) -> tuple[Any, ...]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from sqlalchemy import literal
 from sqlmodel import Session, col, delete, select, update
 
 from pairmark.adapters.sql.models import JobRow
+from pairmark.adapters.sql.tables.seen import own_run
 from pairmark.app.paging import is_plain
 from pairmark.app.ports import Job
+from pairmark.domain.access import Viewer
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.strict_json import parse
 
 
 class SqlJobs:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewer: Viewer) -> None:
         self._session = session
+        self._viewer = viewer
 
     def add(self, job: Job) -> None:
         self._session.add(
@@ -24,7 +28,11 @@ class SqlJobs:
         self._session.flush()
 
     def of_id(self, job_id: str) -> Job | None:
-        return _job(self._session.exec(select(JobRow).where(JobRow.id == job_id)).first()) if is_plain(job_id) else None
+        found = _job(self._session.exec(select(JobRow).where(JobRow.id == job_id)).first()) if is_plain(job_id) else None
+        return None if found is None or not self._is_own(found) else found
+
+    def _is_own(self, job: Job) -> bool:
+        return bool(self._session.exec(select(own_run(self._viewer, literal(str(job.request["attacked"]))))).one())
 
     def of_subject(self, subject: str) -> Job | None:
         return _job(self._session.exec(select(JobRow).where(JobRow.subject == subject)).first())

@@ -17,9 +17,11 @@ from pairmark.adapters.sql.log_models import (
     ReleaseRow,
 )
 from pairmark.adapters.sql.models import RunRow, SealRow
+from pairmark.adapters.sql.tables.seen import certificate_seen
 from pairmark.app.log_records import LogHead, LogRecord, Release, StoredCheckpoint
 from pairmark.app.paging import is_plain
 from pairmark.app.stored import Damaged
+from pairmark.domain.access import Viewer
 from pairmark.provenance.frontier import Frontier, places
 from pairmark.provenance.merkle import leaf_hash
 
@@ -30,8 +32,11 @@ _covers = col(LogCheckpointRow.size)
 
 
 class SqlLog:
-    def __init__(self, session: Session) -> None:
+    """Entries name things by id and digest only, so that everybody may read them; what they name is read as it is seen."""
+
+    def __init__(self, session: Session, viewer: Viewer) -> None:
         self._session = session
+        self._viewer = viewer
         self._edge: Frontier | None = None
         self.grown = False
         """Whether this transaction appended."""
@@ -107,7 +112,10 @@ class SqlLog:
         )
 
     def release_of(self, certificate: str) -> Release | None:
-        row = self._session.get(ReleaseRow, certificate) if is_plain(certificate) else None
+        if not is_plain(certificate):
+            return None
+        seen = certificate_seen(self._viewer, col(ReleaseRow.certificate))
+        row = self._session.execute(select(ReleaseRow).where(col(ReleaseRow.certificate) == certificate, seen)).scalar()
         return None if row is None else Release(row.certificate, row.index, row.svr)
 
     def registered(self, group: str) -> tuple[int, int, int]:

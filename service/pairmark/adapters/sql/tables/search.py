@@ -15,24 +15,39 @@ from pairmark.adapters.sql.models import (
     SealRow,
     SuiteRow,
 )
+from pairmark.adapters.sql.tables.seen import certificate_seen, certification_seen, entry_seen, run_seen
 from pairmark.app.ports import SuiteLabel
 from pairmark.app.search import MOST_FOUND, Found, Kind
+from pairmark.domain.access import Viewer
 
 
 class SqlSearch:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewer: Viewer) -> None:
         self._session = session
+        self._viewer = viewer
 
     def of_digest(self, digest: str) -> tuple[Found, ...]:
         """Everything whose document, ledger or report has this digest."""
+        viewer = self._viewer
         places: tuple[tuple[Kind, str, Select[tuple[str]]], ...] = (
             ("suite", "a suite's content or manifest", select(col(SuiteRow.digest)).where(or_(col(SuiteRow.digest) == digest, col(SuiteRow.manifest) == digest))),
-            ("run", "a run's ledger", select(col(SealRow.run)).where(col(SealRow.ledger) == digest)),
-            ("run", "a run's document", select(col(SealRow.run)).where(col(SealRow.document) == digest)),
-            ("run", "an announcement", select(col(RunRow.id)).where(col(RunRow.announcement) == digest)),
-            ("run", "a run's document", select(col(AmendmentRow.run)).where(col(AmendmentRow.document) == digest)),
-            ("certification", "a certification's report", select(col(CertificationRow.id)).where(col(CertificationRow.report) == digest)),
-            ("certificate", "a certificate's document", select(col(CertificateRow.id)).where(col(CertificateRow.document) == digest)),
+            ("run", "a run's ledger", select(col(SealRow.run)).where(col(SealRow.ledger) == digest, run_seen(viewer, col(SealRow.run)))),
+            ("run", "a run's document", select(col(SealRow.run)).where(col(SealRow.document) == digest, run_seen(viewer, col(SealRow.run)))),
+            ("run", "an announcement", select(col(RunRow.id)).where(col(RunRow.announcement) == digest, run_seen(viewer, col(RunRow.id)))),
+            (
+                "run", "a run's document",
+                select(col(AmendmentRow.run)).where(col(AmendmentRow.document) == digest, run_seen(viewer, col(AmendmentRow.run))),
+            ),
+            (
+                "certification", "a certification's report",
+                select(col(CertificationRow.id)).where(
+                    col(CertificationRow.report) == digest, certification_seen(viewer, col(CertificationRow.id), col(CertificationRow.attacked))
+                ),
+            ),
+            (
+                "certificate", "a certificate's document",
+                select(col(CertificateRow.id)).where(col(CertificateRow.document) == digest, certificate_seen(viewer, col(CertificateRow.id))),
+            ),
         )  # fmt: skip
         found: dict[tuple[Kind, str], Found] = {}
         for kind, what, asked in places:
@@ -54,6 +69,7 @@ class SqlSearch:
         kind, suite, suite_name = col(HistoryNameRow.kind), col(HistoryRow.suite), col(HistoryRow.suite_name)
         rows = self._session.execute(
             select(kind, suite, suite_name).join(HistoryRow, col(HistoryRow.id) == col(HistoryNameRow.entry))
-            .where(col(HistoryNameRow.name) == name, suite != "").distinct().order_by(kind, suite_name, suite).limit(limit)
+            .where(col(HistoryNameRow.name) == name, suite != "", entry_seen(self._viewer, col(HistoryRow.id), col(HistoryRow.status)))
+            .distinct().order_by(kind, suite_name, suite).limit(limit)
         )  # fmt: skip
         return tuple((row[0], row[1], row[2]) for row in rows)
