@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePrivateKey, derive_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
 
+from pairmark.adapters.keys import Signer
 from pairmark.domain.canonical import canonical_bytes, digest_of, digest_of_bytes, suite_digest
-from pairmark.provenance import dsse
+from pairmark.provenance import dsse, p256, public_keys
 from pairmark.provenance.bundle import Logged, bundle_bytes
 from pairmark.provenance.checkpoint import Checkpoint, Receipt
 from pairmark.provenance.ed25519 import public_bytes
@@ -35,18 +38,36 @@ def key_of(seed: int) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32)
 
 
+def p256_key_of(seed: int) -> EllipticCurvePrivateKey:
+    """A P-256 key that everybody knows: for tests only."""
+    return derive_private_key(seed, SECP256R1())
+
+
+SigningKey = Ed25519PrivateKey | EllipticCurvePrivateKey | Signer
 KEYS = {role: key_of(number) for number, role in enumerate(ROLES, 1)}
 
 
-def trusted(key: Ed25519PrivateKey, valid_from: int = 0, valid_until: int | None = None) -> dict[str, Any]:
+def signing_of(key: SigningKey) -> tuple[bytes, Callable[[bytes], bytes]]:
+    """A key's public bytes and its sign function."""
+    if isinstance(key, Signer):
+        return key.public, key.sign
+    if isinstance(key, Ed25519PrivateKey):
+        return public_bytes(key), key.sign
+    method = ECDSA(SHA256(), deterministic_signing=True)
+    return p256.public_bytes(key.public_key()), lambda message: p256.canonical_signature(key.sign(message, method))
+
+
+def trusted(key: SigningKey, valid_from: int = 0, valid_until: int | None = None) -> dict[str, Any]:
     """A key as a trust root lists it."""
+    public, _ = signing_of(key)
+    kind = public_keys.key_type(public)
     return {
-        "keytype": "ed25519", "scheme": "ed25519", "public": public_bytes(key).hex(), "valid_from": valid_from, "valid_until": valid_until
+        "keytype": kind, "scheme": public_keys.SCHEMES[kind], "public": public.hex(), "valid_from": valid_from, "valid_until": valid_until
     }
 
 
-def key_id(key: Ed25519PrivateKey) -> str:
-    return dsse.key_id(public_bytes(key))
+def key_id(key: SigningKey) -> str:
+    return public_keys.key_id(signing_of(key)[0])
 
 
 def root_value(version: int = 1, **changes: Any) -> dict[str, Any]:
@@ -61,16 +82,16 @@ def root_value(version: int = 1, **changes: Any) -> dict[str, Any]:
     }
 
 
-def signed_root(value: Mapping[str, Any], *keys: Ed25519PrivateKey) -> dsse.Envelope:
-    return dsse.sign(dsse.TRUST, canonical_bytes(value), [(public_bytes(key), key.sign) for key in keys or (KEYS["root"],)])
+def signed_root(value: Mapping[str, Any], *keys: SigningKey) -> dsse.Envelope:
+    return dsse.sign(dsse.TRUST, canonical_bytes(value), [signing_of(key) for key in keys or (KEYS["root"],)])
 
 
 def chain_of(*values: Mapping[str, Any]) -> TrustChain:
     return verify_chain(tuple(signed_root(value) for value in values or (root_value(),)))
 
 
-def signed_by(key: Ed25519PrivateKey, payload: bytes) -> dsse.Envelope:
-    return dsse.sign(dsse.IN_TOTO, payload, [(public_bytes(key), key.sign)])
+def signed_by(key: SigningKey, payload: bytes) -> dsse.Envelope:
+    return dsse.sign(dsse.IN_TOTO, payload, [signing_of(key)])
 
 
 @dataclass
@@ -78,7 +99,7 @@ class Log:
     """A log in memory that signs with whatever key it is told to."""
 
     entries: list[tuple[bytes, bytes | None]] = field(default_factory=list)
-    key: Ed25519PrivateKey = KEYS["log"]
+    key: Ed25519PrivateKey | Signer = KEYS["log"]
     origin: str = ORIGIN
 
     def add(self, body: Body, envelope: dsse.Envelope | None = None) -> int:
@@ -92,7 +113,8 @@ class Log:
     def checkpoint(self, size: int | None = None) -> bytes:
         size = len(self.entries) if size is None else size
         head = Checkpoint(self.origin, size, root(reader_of(self.leaves), size))
-        return head.signed(NoteKey(self.origin, public_bytes(self.key)), self.key.sign)
+        public, sign = signing_of(self.key)
+        return head.signed(NoteKey(self.origin, public), sign)
 
     def receipt(self, index: int, size: int | None = None) -> bytes:
         size = len(self.entries) if size is None else size
@@ -152,21 +174,21 @@ def payload_of(log: Log, pair: Pair, serial: str, **changes: Any) -> bytes:
     return certificate_bytes(**{**parts, **changes})
 
 
-def release(log: Log, pair: Pair, serial: str, key: Ed25519PrivateKey = KEYS["certifier"], **changes: Any) -> int:
+def release(log: Log, pair: Pair, serial: str, key: SigningKey = KEYS["certifier"], **changes: Any) -> int:
     """Log a certificate; returns its index."""
     envelope = signed_by(key, payload_of(log, pair, serial, **changes))
     body = Released(certificate=serial, envelope=digest_of_bytes(envelope.content()), suite=suite_digest(pair.manifest), at=AT)
     return log.add(body, envelope)
 
 
-def bundle_at(log: Log, index: int, statuses: Sequence[int] = (), *, key: Ed25519PrivateKey = KEYS["certifier"], size: int | None = None) -> bytes:
+def bundle_at(log: Log, index: int, statuses: Sequence[int] = (), *, key: SigningKey = KEYS["certifier"], size: int | None = None) -> bytes:
     """The bundle of the certificate at an index."""
     certificate = log.logged(index, size)
     svr = signed_by(key, svr_bytes(read_statement(certificate.envelope.payload)))
     return bundle_bytes(certificate, svr, [log.logged(status) for status in statuses])
 
 
-def change(log: Log, serials: Sequence[str], status: Any = "revoked", *, by: str | None = None, key: Ed25519PrivateKey = KEYS["revoker"]) -> int:
+def change(log: Log, serials: Sequence[str], status: Any = "revoked", *, by: str | None = None, key: SigningKey = KEYS["revoker"]) -> int:
     """Log a status change of certificates that this log has; returns its index."""
     from pairmark.provenance.status_statement import status_bytes
 

@@ -13,9 +13,10 @@ from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.errors import Malformed
 from pairmark.provenance import dsse
 from pairmark.provenance.ed25519 import public_bytes
+from pairmark.provenance.public_keys import key_id
 
 ONE, TWO = (Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32) for n in (1, 2))
-KEYS = {dsse.key_id(public_bytes(key)): public_bytes(key) for key in (ONE, TWO)}
+KEYS = {key_id(public_bytes(key)): public_bytes(key) for key in (ONE, TWO)}
 SIGNERS = [(public_bytes(key), key.sign) for key in (ONE, TWO)]
 
 
@@ -35,7 +36,7 @@ def test_two_keys_meet_a_threshold_of_two_and_one_does_not() -> None:
 
 def test_one_key_under_two_ids_never_meets_a_threshold_of_two() -> None:
     public, sign = SIGNERS[0]
-    own, other = dsse.key_id(public), "0" * 64
+    own, other = key_id(public), "0" * 64
     signature = sign(dsse.signed_bytes(dsse.IN_TOTO, b"{}"))
     twice = dsse.Envelope(dsse.IN_TOTO, b"{}", ((own, signature), (other, signature)))
     with pytest.raises(Malformed, match="wrong-key-id"):

@@ -11,10 +11,11 @@ from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.errors import Malformed
 from pairmark.provenance import dsse
 from pairmark.provenance.ed25519 import public_bytes
+from pairmark.provenance.public_keys import key_id
 from pairmark.provenance.trust import ROLES, TrustChain, parse_trust, verify_chain
 
 KEYS = [Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32) for n in range(1, 8)]
-IDS = [dsse.key_id(public_bytes(key)) for key in KEYS]
+IDS = [key_id(public_bytes(key)) for key in KEYS]
 
 
 def root(version: int, *, root_keys: tuple[int, ...] = (0,), threshold: int = 1, known: int = 5, **changes: Any) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def test_a_key_under_an_id_that_is_not_its_own_is_refused() -> None:
 def test_a_key_of_small_order_is_refused() -> None:
     weak = bytes(32)
     keys = root(1)["keys"] | {
-        dsse.key_id(weak): {"keytype": "ed25519", "scheme": "ed25519", "public": weak.hex(), "valid_from": 0, "valid_until": None}
+        key_id(weak): {"keytype": "ed25519", "scheme": "ed25519", "public": weak.hex(), "valid_from": 0, "valid_until": None}
     }
     with pytest.raises(Malformed, match="large order"):
         verify_chain((signed(root(1, keys=keys), 0),))

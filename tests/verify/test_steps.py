@@ -17,7 +17,7 @@ import pairmark
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.errors import Malformed
 from pairmark.domain.world import World
-from pairmark.provenance import dsse
+from pairmark.provenance import dsse, public_keys
 from pairmark.provenance.bundle import Logged, bundle_bytes, parse_bundle
 from pairmark.provenance.ed25519 import public_bytes
 from pairmark.provenance.entries import Announcement, StatusChanged, TrustRooted
@@ -156,7 +156,7 @@ def test_another_root_than_the_pinned_one_is_refused(log: Log, pair: Pair) -> No
 def test_a_key_of_small_order_is_refused_in_a_trust_root(log: Log, pair: Pair) -> None:
     weak = bytes([1]) + bytes(31)
     value = root_value()
-    value["keys"][dsse.key_id(weak)] = {**trusted(STRANGER), "public": weak.hex()}
+    value["keys"][public_keys.key_id(weak)] = {**trusted(STRANGER), "public": weak.hex()}
     envelope = dsse.sign(dsse.TRUST, canonical_bytes(value), [(public_bytes(KEYS["root"]), KEYS["root"].sign)])
     trust = canonical_bytes({"schema": "pairmark/trust-chain/v1", "roots": [envelope.value()]})
     assert failed(verify_bundle(bundle_at(log, release(log, pair, "c1")), trust=trust)) == ["signature"]

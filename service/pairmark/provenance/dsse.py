@@ -1,4 +1,4 @@
-"""DSSE envelopes with Ed25519 keys: the payload is kept and signed as bytes, never serialised again.
+"""DSSE envelopes: the payload is kept and signed as bytes, never serialised again.
 
 Stricter than the format: the envelope's bytes must be canonical (RFC 8785), base64 canonical, every signature must be by a
 known key and hold, and a threshold counts distinct key material, so that one key under two ids never counts twice.
@@ -13,12 +13,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from pairmark.domain.canonical import digest_of
 from pairmark.domain.documents.base import Strict
 from pairmark.domain.errors import Malformed, shown
-from pairmark.provenance import ed25519
 from pairmark.provenance.exact import exact_bytes, read_exact
 from pairmark.provenance.note import decode_base64, encode_base64
+from pairmark.provenance.public_keys import key_id, verifies
 
 MAX_SIGNATURES = 100
 IN_TOTO = "application/vnd.in-toto+json"
@@ -57,12 +56,6 @@ class Envelope:
     def content(self) -> bytes:
         """Its RFC 8785 bytes."""
         return exact_bytes(self.value())
-
-
-def key_id(public: bytes) -> str:
-    """64 hex digits: SHA-256 of the canonical key description, as securesystemslib computes it."""
-    description = {"keytype": "ed25519", "scheme": "ed25519", "keyval": {"public": public.hex()}}
-    return digest_of(description).removeprefix("sha256:")
 
 
 def signed_bytes(payload_type: str, payload: bytes) -> bytes:
@@ -133,7 +126,7 @@ def verify(envelope: Envelope, payload_type: str, keys: Mapping[str, bytes], thr
             raise Malformed("wrong-key-id", f"expected the key's own id, found {shown(keyid)}", remedy=remedy)
         if public in material:
             raise Malformed("repeated-key", f"expected each key to sign once, found {shown(keyid)} again", remedy=remedy)
-        if not ed25519.verifies(public, signature, message):
+        if not verifies(public, signature, message):
             raise Malformed("invalid-signature", f"expected a signature of {keyid} that holds, found one that does not", remedy=remedy)
         material.add(public)
     if len(material) < threshold:

@@ -13,9 +13,10 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.documents.base import Count, Document, Identifier, Ordinal, Strict, malformed_from
 from pairmark.domain.errors import Malformed, shown
-from pairmark.provenance import dsse, ed25519
+from pairmark.provenance import dsse
 from pairmark.provenance.exact import read_exact
 from pairmark.provenance.note import NoteKey, is_key_name
+from pairmark.provenance.public_keys import SCHEMES, KeyType, Scheme, key_id, key_type, require_sound
 
 RoleName = Literal["root", "certifier", "revoker", "log"]
 ROLES: tuple[RoleName, ...] = ("root", "certifier", "revoker", "log")
@@ -24,12 +25,15 @@ MAX_VERSIONS = 1000
 KeyId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", min_length=64, max_length=64)]
 
 
+PublicHex = Annotated[str, StringConstraints(pattern=r"^(?:[0-9a-f]{64}|04[0-9a-f]{128})$", min_length=64, max_length=130)]
+
+
 class TrustedKey(Strict):
     """A public key and the log indices it may sign for: `valid_from` <= index < `valid_until` (null: no end)."""
 
-    keytype: Literal["ed25519"]
-    scheme: Literal["ed25519"]
-    public: KeyId
+    keytype: KeyType
+    scheme: Scheme
+    public: PublicHex
     valid_from: Count
     valid_until: Count | None
 
@@ -65,12 +69,14 @@ class TrustRoot(Document):
             raise ValueError(f"expected an origin without spaces and plus, found {shown(self.origin)}")
         for keyid, key in self.keys.items():
             public = bytes.fromhex(key.public)
-            if dsse.key_id(public) != keyid:
-                raise ValueError(f"expected every key under its own id, found {keyid}")
+            if (key.keytype, key.scheme) != (key_type(public), SCHEMES[key_type(public)]):
+                raise ValueError(f"expected key {keyid} to be of the type and scheme that its bytes are, found {key.keytype} and {key.scheme}")
             try:
-                ed25519.load_public(public)
+                require_sound(public)
             except Malformed as weak:
-                raise ValueError(f"expected keys of large order: {weak.message}") from None
+                raise ValueError(f"expected keys that can be relied on: {weak.message}") from None
+            if key_id(public) != keyid:
+                raise ValueError(f"expected every key under its own id, found {keyid}")
             if key.valid_until is not None and key.valid_until < key.valid_from:
                 raise ValueError(f"expected valid_until not before valid_from, found key {keyid}")
         for name in ROLES:
@@ -79,6 +85,8 @@ class TrustRoot(Document):
                 raise ValueError(f"expected role {name} to name listed keys, each once")
             if role.threshold > len(role.keyids):
                 raise ValueError(f"expected a threshold role {name} can meet, found {role.threshold} of {len(role.keyids)}")
+        if any(self.keys[keyid].keytype != "ed25519" for keyid in self.roles.log.keyids):
+            raise ValueError("expected Ed25519 keys for role log, which signs checkpoints; found another kind")
         if self.roles.log.threshold != 1:
             raise ValueError("expected a threshold of 1 for role log: a checkpoint carries one signature of the log")
         return self

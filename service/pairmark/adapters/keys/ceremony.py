@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,38 +17,46 @@ from pairmark.adapters.keys.files import write_durably, write_key
 from pairmark.adapters.keys.signers import TRUST_FILE, finish_rotation, next_file, open_keys, read_chain, read_signer
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.errors import Conflict, Malformed
-from pairmark.provenance.dsse import TRUST, key_id, sign
+from pairmark.provenance.dsse import TRUST, sign
 from pairmark.provenance.ed25519 import public_bytes
+from pairmark.provenance.public_keys import SCHEMES, key_id, key_type
 from pairmark.provenance.trust import ROLES, RoleName, TrustChain, verify_chain
 
 
-def init_keys(directory: str | Path, origin: str, passphrase: bytes | None = None) -> TrustChain:
+def init_keys(
+    directory: str | Path, origin: str, passphrase: bytes | None = None, *, external: Mapping[RoleName, ExternalKey] | None = None
+) -> TrustChain:
     """Make one key for each role and the first trust root. Returns the chain; its `root_digest` is what others pin.
 
     Args:
         directory: new or without keys; made with mode 0700.
         origin: the log's name, such as `example.org/pairmark`: no spaces, no plus. It never changes.
         passphrase: encrypts the key files.
+        external: keys of some roles that are not files here; for the others files are made.
 
     Raises:
         Conflict: there are keys already.
-        Malformed: an origin that cannot be one.
+        Malformed: an origin that cannot be one, or a key that cannot be used.
     """
     folder = Path(directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.glob("*.pem")) or any(folder.glob("*.uri")) or (folder / TRUST_FILE).exists():
         raise Conflict("keys-exist", f"expected a folder without keys, found some in {folder}", "choose another, or rotate a key")
-    keys = {role: Ed25519PrivateKey.generate() for role in ROLES}
+    elsewhere = {} if external is None else external
+    made = {role: Ed25519PrivateKey.generate() for role in ROLES if role not in elsewhere}
+    usable = {role: _usable(role, elsewhere[role]) if role in elsewhere else (public_bytes(made[role]), made[role].sign) for role in ROLES}
     value = {
         "schema": "pairmark/trust/v1",
         "version": 1,
         "origin": origin,
-        "keys": {key_id(public_bytes(key)): _entry(public_bytes(key), 0) for key in keys.values()},
-        "roles": {role: {"threshold": 1, "keyids": [key_id(public_bytes(key))]} for role, key in keys.items()},
+        "keys": {key_id(public): _entry(public, 0) for public, _ in usable.values()},
+        "roles": {role: {"threshold": 1, "keyids": [key_id(public)]} for role, (public, _) in usable.items()},
     }
-    chain = verify_chain((sign(TRUST, canonical_bytes(value), [(public_bytes(keys["root"]), keys["root"].sign)]),))
-    for role, key in keys.items():
+    chain = verify_chain((sign(TRUST, canonical_bytes(value), [usable["root"]]),))
+    for role, key in made.items():
         write_key(folder / f"{role}.pem", key, passphrase)
+    for role, named in elsewhere.items():
+        write_durably(folder / f"{role}.uri", named.content(), 0o600)
     _write(folder, chain)
     return chain
 
@@ -94,7 +103,20 @@ def revoke(
 
 
 def _entry(public: bytes, valid_from: int) -> dict[str, Any]:
-    return {"keytype": "ed25519", "scheme": "ed25519", "public": public.hex(), "valid_from": valid_from, "valid_until": None}
+    kind = key_type(public)
+    return {"keytype": kind, "scheme": SCHEMES[kind], "public": public.hex(), "valid_from": valid_from, "valid_until": None}
+
+
+def _usable(role: RoleName, key: ExternalKey) -> tuple[bytes, Callable[[bytes], bytes]]:
+    """The key's public bytes and its sign function, which has signed once."""
+    if role == "log" and key_type(key.public) != "ed25519":
+        raise Malformed(
+            "wrong-key-type", "expected an Ed25519 key for role log, since checkpoints are signed with no other; found a P-256 key",
+            remedy="use a key file, or a keeper of Ed25519 keys, for role log",
+        )
+    signing = key.signer()
+    signing(b"a key that cannot sign is found here, before the trust root names it")
+    return key.public, signing
 
 
 def _settled(folder: Path, passphrase: bytes | None) -> TrustChain:
@@ -108,8 +130,7 @@ def _replace(
 ) -> TrustChain:
     """Close the role's windows at `from_index`, add a key, sign, write the waiting key, then `trust.json`, then tidy up."""
     made = Ed25519PrivateKey.generate()
-    public, new_sign = (public_bytes(made), made.sign) if external is None else (external.public, external.signer())
-    new_sign(b"a key that cannot sign is found here, before the trust root names it")
+    public, new_sign = (public_bytes(made), made.sign) if external is None else _usable(role, external)
     name = key_id(public)
     value: dict[str, Any] = json.loads(chain.envelopes[-1].payload)
     if name in value["keys"]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from pairmark.adapters.keys.external import read_external
 from pairmark.adapters.keys.files import read_key, sync_folder
 from pairmark.domain.errors import Malformed
-from pairmark.provenance.dsse import IN_TOTO, Envelope, key_id, sign
+from pairmark.provenance.dsse import IN_TOTO, Envelope, sign
 from pairmark.provenance.ed25519 import public_bytes
 from pairmark.provenance.note import NoteKey
+from pairmark.provenance.public_keys import key_id
 from pairmark.provenance.trust import ROLES, RoleName, TrustChain, parse_trust
 
 TRUST_FILE = "trust.json"

@@ -12,8 +12,9 @@ from pairmark.adapters.keys import Signer, Signers, init_keys, load_signers, rea
 from pairmark.adapters.keys.signers import TRUST_FILE
 from pairmark.app.errors import Unavailable
 from pairmark.provenance.checkpoint import Checkpoint
-from pairmark.provenance.dsse import Envelope, key_id
+from pairmark.provenance.dsse import Envelope
 from pairmark.provenance.note import NoteKey
+from pairmark.provenance.public_keys import key_id
 from pairmark.provenance.trust import RoleName, TrustChain
 
 VARIABLE = "PAIRMARK_KEY_PASSPHRASE"
