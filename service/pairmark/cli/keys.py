@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairmark.cli.console import clean, say, say_all, table
+from pairmark.cli.db import DatabaseUrl, DataFolder
 from pairmark.cli.exit_codes import OK
 
 if TYPE_CHECKING:
@@ -37,21 +38,37 @@ KeysFolder = Annotated[
 ]
 RoleArgument = Annotated[Role, typer.Argument(metavar="ROLE", help="root, certifier, revoker or log.")]
 FromIndex = Annotated[
-    int, typer.Option("--from-index", metavar="N", min=0, help="First log index that the new key signs for.")
+    int | None,
+    typer.Option(
+        "--from-index", metavar="N", min=0,
+        help="First log index that the new key signs for; by default the number of entries the log has now, asked of its database or service.",
+    ),
+]
+Service = Annotated[
+    str | None, typer.Option("--service", metavar="URL", help="Ask this service how many entries the log has, instead of the database.")
 ]
 Uri = Annotated[
-    str | None, typer.Option("--uri", metavar="URI", help="The new key is not a file here but one that securesystemslib signs with, such as hv:NAME.")
+    str | None,
+    typer.Option("--uri", metavar="URI", help="The new key is not a file here but one that securesystemslib signs with, such as hsm:2 or hv:NAME/1."),
 ]
-Public = Annotated[str | None, typer.Option("--public", metavar="HEX", help="With --uri: its 32 public bytes.")]
+Public = Annotated[
+    str | None, typer.Option("--public", metavar="FILE|HEX", help="With --uri: its public half, a PEM file or its raw bytes in hex.")
+]
+Elsewhere = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--elsewhere", metavar="ROLE=URI=FILE|HEX", help="A role's key that is not a file here: its URI and its public half. May be given again."
+    ),
+]
 Prompt = Annotated[bool, typer.Option("--prompt", help=f"Ask for the passphrase instead of reading {PASSPHRASE}.")]
 
 
-def folder_of(keys: Path | None) -> Path:
+def folder_of(keys: Path | None, data: Path | None = None) -> Path:
     """The folder of keys: as given, else from the environment, else in the data folder."""
     if keys is not None:
         return keys
     named = os.environ.get("PAIRMARK_KEYS")
-    return Path(named) if named else Path(os.environ.get("PAIRMARK_DATA_DIR") or "pairmark-data") / "keys"
+    return Path(named) if named else (data or Path(os.environ.get("PAIRMARK_DATA_DIR") or "pairmark-data")) / "keys"
 
 
 def passphrase_of(prompt: bool, *, confirm: bool = False) -> bytes | None:
@@ -68,13 +85,14 @@ def init(
     ],
     keys: KeysFolder = None,
     prompt: Prompt = False,
+    elsewhere: Elsewhere = None,
 ) -> int:
     """Make one key for each role and the first trust root. The digest it prints is what others pin: publish it."""
     from pairmark.adapters.keys import init_keys
 
     folder = folder_of(keys)
     secret = passphrase_of(prompt, confirm=True)
-    chain = init_keys(folder, origin, secret)
+    chain = init_keys(folder, origin, secret, external=_elsewhere(elsewhere or []))
     say(f"keys in {clean(folder)}, {'encrypted' if secret is not None else 'not encrypted'}; keep root.pem elsewhere, offline")
     say(f"root digest  {chain.root_digest}")
     return OK
@@ -112,25 +130,52 @@ def _name(role: Role) -> RoleName:
 
 @app.command("rotate")
 def rotate(
-    role: RoleArgument, from_index: FromIndex, keys: KeysFolder = None, prompt: Prompt = False, uri: Uri = None, public: Public = None
+    role: RoleArgument,
+    from_index: FromIndex = None,
+    keys: KeysFolder = None,
+    prompt: Prompt = False,
+    uri: Uri = None,
+    public: Public = None,
+    data: DataFolder = None,
+    database: DatabaseUrl = None,
+    service: Service = None,
 ) -> int:
     """Give a role a new key. What the old one signed before stays valid; stop the service first."""
     from pairmark.adapters.keys import rotate as make
+    from pairmark.cli.log_size import log_size
 
-    chain = make(folder_of(keys), _name(role), from_index, passphrase_of(prompt), external=_external(uri, public))
-    _changed(chain, role, from_index)
+    folder, external = folder_of(keys, data), _external(uri, public)
+    index = log_size(folder, data=data, database=database, service=service) if from_index is None else from_index
+    chain = make(folder, _name(role), index, passphrase_of(prompt), external=external)
+    _changed(chain, role, index)
     return OK
 
 
 @app.command("revoke")
 def revoke(
-    role: RoleArgument, from_index: FromIndex, keys: KeysFolder = None, prompt: Prompt = False, uri: Uri = None, public: Public = None
+    role: RoleArgument,
+    from_index: FromIndex = None,
+    keys: KeysFolder = None,
+    prompt: Prompt = False,
+    uri: Uri = None,
+    public: Public = None,
+    data: DataFolder = None,
+    database: DatabaseUrl = None,
+    service: Service = None,
 ) -> int:
-    """Take trust from a stolen key from a log index on. What it signed there stops verifying; stop the service first."""
-    from pairmark.adapters.keys import revoke as make
+    """Take trust from a stolen key from a log index on. What it signed there stops verifying; stop the service first.
 
-    chain = make(folder_of(keys), _name(role), from_index, passphrase_of(prompt), external=_external(uri, public))
-    _changed(chain, role, from_index)
+    Without --from-index nothing that is in the log already loses its trust: give the index of the first entry that a thief can have signed.
+    """
+    from pairmark.adapters.keys import revoke as make
+    from pairmark.cli.log_size import log_size
+
+    folder, external = folder_of(keys, data), _external(uri, public)
+    index = log_size(folder, data=data, database=database, service=service) if from_index is None else from_index
+    chain = make(folder, _name(role), index, passphrase_of(prompt), external=external)
+    _changed(chain, role, index)
+    if from_index is None and role is not Role.ROOT:
+        say(f"the {index} entries that are in the log keep their trust; if the thief can have signed one of them, revoke again with --from-index")
     return OK
 
 
@@ -140,9 +185,29 @@ def _external(uri: str | None, public: str | None) -> ExternalKey | None:
 
     if uri is None and public is None:
         return None
-    if uri is None or public is None or re.fullmatch(r"[0-9a-f]{64}", public) is None:
-        raise Malformed("invalid-key", "expected --uri and --public with 64 lower-case hex digits", remedy="give both, or neither for a key file")
-    return ExternalKey(uri, bytes.fromhex(public))
+    if uri is None or public is None:
+        raise Malformed("invalid-key", "expected --uri together with --public, found one of them", remedy="give both, or neither for a key file")
+    return ExternalKey(uri, _public(public))
+
+
+def _public(text: str) -> bytes:
+    from pairmark.adapters.keys import read_public
+
+    return bytes.fromhex(text) if re.fullmatch(r"[0-9a-f]{64}|04[0-9a-f]{128}", text) else read_public(Path(text))
+
+
+def _elsewhere(given: list[str]) -> dict[RoleName, ExternalKey]:
+    from pairmark.adapters.keys import ExternalKey
+    from pairmark.domain.errors import Malformed, shown
+
+    found: dict[RoleName, ExternalKey] = {}
+    for text in given:
+        role, _, rest = text.partition("=")
+        uri, _, public = rest.rpartition("=")
+        if role not in list(Role) or not uri or not public or role in found:
+            raise Malformed("invalid-key", f"expected ROLE=URI=FILE|HEX, each role once; found {shown(text)}", remedy="pairmark keys init --help")
+        found[_name(Role(role))] = ExternalKey(uri, _public(public))
+    return found
 
 
 def _changed(chain: TrustChain, role: Role, from_index: int) -> None:
