@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.databases import empty_url, kind, migrated_url  # noqa: F401 - fixtures for every folder
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

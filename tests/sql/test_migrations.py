@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 from sqlalchemy import inspect, text
 
 from pairmark.adapters.sql.engine import engine_of
-from pairmark.adapters.sql.migrate import current, downgrade, drift, head, upgrade
+from pairmark.adapters.sql.migrate import current, downgrade, drift, head, make_folder, upgrade
 from pairmark.adapters.sql.models import METADATA
 from pairmark.app.errors import Unavailable
 from pairmark.domain.errors import Malformed
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'deep' / 'er' / 'pairmark.db'}"
+def url(empty_url: str) -> str:
+    return empty_url
 
 
 def tables(url: str) -> set[str]:
@@ -92,17 +91,17 @@ def test_a_database_of_a_newer_pairmark_is_left_alone(url: str) -> None:
 
 
 def test_a_failing_migration_leaves_the_database_as_it_was(url: str) -> None:
-    path = Path(url.removeprefix("sqlite:///"))
-    path.parent.mkdir(parents=True)
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE runs (id TEXT)")
-    connection.close()
+    make_folder(url)
+    engine = engine_of(url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE runs (id TEXT)"))
+    engine.dispose()
     with pytest.raises(Unavailable):
         upgrade(url)
     assert tables(url) == {"runs"}
 
 
-@pytest.mark.parametrize("url", ["", "nonsense", "sqlite://", "sqlite:///:memory:", "mysql://host/name", "sqlite+nonsense:///x"])
+@pytest.mark.parametrize("url", ["", "nonsense", "sqlite://", "sqlite:///:memory:", "mysql://host/name", "sqlite+nonsense:///x", "postgresql://host", "postgresql+psycopg2://host/name"])
 def test_a_url_that_cannot_be_used_is_refused(url: str) -> None:
     with pytest.raises(Malformed) as refused:
         upgrade(url)

@@ -35,12 +35,22 @@ def database_url(data: Path | None, database: str | None) -> str:
 
 
 @app.command("upgrade")
-def upgrade(data: DataFolder = None, database: DatabaseUrl = None) -> int:
+def upgrade(
+    data: DataFolder = None,
+    database: DatabaseUrl = None,
+    wait: Annotated[
+        int,
+        typer.Option(
+            "--wait", metavar="SECONDS", min=1, max=86_400,
+            help="How long to wait for another one who migrates, and for tables in use (PostgreSQL).",
+        ),
+    ] = 60,
+) -> int:
     """Bring the database up to date. An embedded one is made."""
     from pairmark.adapters.sql.migrate import upgrade as migrate
 
     url = database_url(data, database)
-    before, after = migrate(url)
+    before, after = migrate(url, seconds=wait, waiting=lambda who: say(f"waiting up to {wait} seconds for {clean(who)}, which migrates too"))
     where = _shown(url)
     if before == after:
         say(f"{where} is at revision {after} already")
@@ -51,11 +61,12 @@ def upgrade(data: DataFolder = None, database: DatabaseUrl = None) -> int:
 
 @app.command("check")
 def check(data: DataFolder = None, database: DatabaseUrl = None) -> int:
-    """Check the database against this version. Exit: 0 it is, 1 it is not."""
+    """Check the database against this version, and a PostgreSQL server's settings. Exit: 0 it is as expected, 1 it is not."""
     from pairmark.adapters.sql.migrate import drift
+    from pairmark.adapters.sql.server_settings import unsafe
 
     url = database_url(data, database)
-    wrong = drift(url)
+    wrong = [*drift(url), *unsafe(url)]
     for line in wrong:
         complain(line)
     if wrong:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlmodel import Session
 
-from pairmark.adapters.sql.engine import WRITES, engine_of
+from pairmark.adapters.sql.engine import CONNECTIONS, engine_of, reading, writing
+from pairmark.adapters.sql.failures import LATER, may_be_tried_again, unavailability
 from pairmark.adapters.sql.tables.all import SqlTables
+from pairmark.adapters.sql.tables.audit import Changes
 from pairmark.app.errors import Unavailable
-from pairmark.domain.errors import one_line
+from pairmark.app.moments import moment
+from pairmark.app.people_records import Actor
+from pairmark.domain.access import LOCAL
 
 ResultT = TypeVar("ResultT")
+
+SERVICE = Actor(LOCAL, "service")
+"""Who acts where no request does: the service itself, and commands on its database."""
 
 TRIES = 3
 """How often work runs when another writer keeps coming first."""
@@ -27,34 +37,47 @@ class SqlDatabase:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._writing = engine.execution_options(**{WRITES: True})
+        self._reading, self._writing = reading(engine), writing(engine)
         self.after_logging: Callable[[], object] | None = None
         """Called after a commit that logged something, before its writer goes on: publishes the log."""
+        self._actor = SERVICE
+
+    def acting(self, actor: Actor) -> SqlDatabase:
+        """The same database as one caller sees it, whose changes are noted as that caller's."""
+        seen = copy(self)
+        seen._actor = actor
+        return seen
 
     @classmethod
-    def at(cls, url: str) -> SqlDatabase:
-        """The database at a URL."""
-        return cls(engine_of(url))
+    def at(cls, url: str, connections: int = CONNECTIONS) -> SqlDatabase:
+        """The database at a URL, with at most so many connections."""
+        return cls(engine_of(url, connections))
 
     @contextmanager
     def reading(self) -> Iterator[SqlTables]:
-        """One consistent view. Whatever was written through it is rolled back."""
-        with _availability(), Session(self.engine) as session:
-            yield SqlTables(session)
+        """One consistent view. Nothing can be written through it: what is tried is refused or rolled back."""
+        with _availability(), Session(self._reading) as session:
+            yield SqlTables(session, self._actor.principal.viewer)
 
     def write(self, work: Callable[[SqlTables], ResultT]) -> ResultT:
         """Run `work` in one transaction and commit; again on a fresh view when another writer came first."""
-        for _ in range(TRIES - 1):
-            try:
-                return self._write_once(work)
-            except IntegrityError:
-                continue
-        return self._write_once(work)
+        with _availability():
+            for _ in range(TRIES - 1):
+                try:
+                    return self._write_once(work)
+                except DBAPIError as problem:
+                    if not may_be_tried_again(problem):
+                        raise
+            return self._write_once(work)
 
     def _write_once(self, work: Callable[[SqlTables], ResultT]) -> ResultT:
-        with _availability(), Session(self._writing) as session:
-            tables = SqlTables(session)
+        with Session(self._writing) as session:
+            who, changes = self._actor.principal, Changes(session)
+            tables = SqlTables(session, who.viewer, who.owner)
             result = work(tables)
+            session.flush()
+            if changes.found:
+                tables.audit.add(f"audit-{secrets.token_hex(16)}", moment(datetime.now(UTC)), self._actor, changes.found)
             session.commit()
         if tables.grown and self.after_logging is not None:
             self.after_logging()
@@ -71,12 +94,9 @@ def _availability() -> Iterator[None]:
     try:
         yield
     except PoolTimeout:
-        raise Unavailable("database-busy", "expected a free database connection, found none", "try again a little later") from None
-    except OperationalError as problem:
-        raise Unavailable(
-            "database-unavailable", f"expected the database to answer, found: {one_line(str(problem.orig), 200)}", "try again a little later"
-        ) from problem
+        raise Unavailable("database-busy", "expected a free database connection, found none", LATER) from None
     except DBAPIError as problem:
-        if problem.connection_invalidated:
-            raise Unavailable("database-unavailable", "expected the database to answer, found the connection lost", "try again") from problem
-        raise
+        found = unavailability(problem)
+        if found is None:
+            raise
+        raise found from problem

@@ -1,25 +1,26 @@
-"""Connecting. All that only one kind of database needs is here: SQLite's pragmas and how its transactions begin."""
+"""Connecting: one way in for both kinds of database. What only one of them needs is in `sqlite` and `postgresql`."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
+from pairmark.adapters.sql import postgresql, sqlite
 from pairmark.domain.errors import Malformed, shown
 
 WRITES = "pairmark_writes"
 """Execution option of a connection whose transaction will write."""
 
-DRIVERS = ("sqlite", "sqlite+pysqlite")
-
-BUSY_SECONDS = 30
-"""How long a SQLite writer waits for another one."""
+CONNECTIONS = 20
+"""The most connections of one process, unless the operator says otherwise."""
 
 
-def engine_of(url: str) -> Engine:
-    """An engine for a database URL, such as `sqlite:///pairmark-data/pairmark.db`.
+def engine_of(url: str, connections: int = CONNECTIONS) -> Engine:
+    """An engine for a database URL, such as `sqlite:///pairmark-data/pairmark.db` or `postgresql://pairmark@db.example/pairmark`.
+
+    Args:
+        url: of SQLite or PostgreSQL.
+        connections: the most that are open at once (PostgreSQL; a SQLite file has its own bound).
 
     Raises:
         Malformed: not the URL of a database that Pairmark can use.
@@ -27,34 +28,25 @@ def engine_of(url: str) -> Engine:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise Malformed("bad-database-url", f"expected a database URL, found {shown(url)}", remedy="see docs/api.md") from None
-    if parsed.drivername not in DRIVERS:
         raise Malformed(
-            "bad-database-url", f"expected a sqlite:/// URL, found one of {shown(parsed.drivername)}",
-            remedy="this version of Pairmark stores in SQLite",
-        )
-    if not parsed.database or parsed.database == ":memory:":
-        raise Malformed(
-            "bad-database-url", "expected a SQLite file, found a database in memory, which every connection would have its own of",
-            remedy="name a file: sqlite:///path/to/pairmark.db",
-        )
-    engine = create_engine(parsed, pool_size=8, max_overflow=32, pool_timeout=BUSY_SECONDS, hide_parameters=True)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    return engine
+            "bad-database-url", "expected a database URL, found another text", remedy="write it as in docs/operating.md"
+        ) from None
+    if parsed.drivername in sqlite.DRIVERS:
+        return sqlite.engine_of(parsed)
+    if parsed.drivername in postgresql.DRIVERS:
+        return postgresql.engine_of(parsed, connections)
+    raise Malformed(
+        "bad-database-url", f"expected a sqlite:/// or postgresql:// URL, found one of {shown(parsed.drivername)}",
+        remedy="Pairmark stores in SQLite, or in PostgreSQL by psycopg: see docs/operating.md",
+    )
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = FULL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.close()
+def reading(engine: Engine) -> Engine:
+    """The engine for transactions that only read: each is one view that does not change."""
+    return engine if engine.dialect.name == "sqlite" else postgresql.reading(engine)
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes the lock at once: a reader that turned into a writer later would fail instead of waiting.
-    writes = connection.get_execution_options().get(WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+def writing(engine: Engine) -> Engine:
+    """The engine for transactions that write: one at a time, each on a view that holds all that was committed before it."""
+    marked = engine.execution_options(**{WRITES: True})
+    return marked if engine.dialect.name == "sqlite" else postgresql.writing(marked)

@@ -1,0 +1,118 @@
+"""Both kinds of database for the tests: `using(kind)` decides which one `url_of(folder)` gives a service in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
+
+from tests.postgres import server
+
+KINDS = ("sqlite", "postgresql")
+
+_kinds = ["sqlite"]
+"""The last is the one in use."""
+
+_made: dict[Path, str] = {}
+_open: weakref.WeakSet[psycopg.Connection[Any]] = weakref.WeakSet()
+
+
+@event.listens_for(Pool, "connect")
+def _note(connection: object, _record: object) -> None:
+    """Know what is open: many tests leave an application to itself, and with it a pool."""
+    if isinstance(connection, psycopg.Connection):
+        _open.add(connection)
+
+
+def drop(name: str) -> None:
+    """Close what this process has open of a database, and remove it."""
+    for connection in [each for each in _open if not each.closed and each.info.dbname == name]:
+        connection.close()
+    server().drop(name)
+
+
+@contextlib.contextmanager
+def using(kind: str) -> Iterator[str]:
+    """Until the end of this context, services get databases of this kind; those made here are dropped then."""
+    there = set(_made)
+    _kinds.append(kind)
+    try:
+        yield kind
+    finally:
+        _kinds.pop()
+        for folder in set(_made) - there:
+            drop(_made.pop(folder))
+
+
+def forget(folder: Path) -> None:
+    """Drop the databases of services in this folder and below."""
+    for each in [path for path in _made if path.is_relative_to(folder.absolute())]:
+        drop(_made.pop(each))
+
+
+def url_of(folder: Path) -> str:
+    """The database of a service in `folder`, empty or migrated: always the same one."""
+    if _kinds[-1] == "sqlite":
+        folder.mkdir(parents=True, exist_ok=True)
+        return f"sqlite:///{(folder / 'pairmark.db').absolute()}"
+    place = folder.absolute()
+    if place not in _made:
+        _made[place] = server().migrated()
+    return server().url(_made[place])
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """What tells a service in `folder` of its database; nothing for its own file."""
+    return {} if _kinds[-1] == "sqlite" else {"database_url": url_of(folder)}
+
+
+def rows_of(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    """Rows of a service's database, read beside it."""
+    from pairmark.adapters.sql.engine import engine_of
+
+    engine = engine_of(url_of(folder))
+    try:
+        with engine.connect() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(query)]
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture
+def empty_url(kind: str, tmp_path: Path) -> Iterator[str]:
+    """URL of a database of this test's own that was never migrated."""
+    if kind == "sqlite":
+        yield f"sqlite:///{tmp_path / 'deep' / 'er' / 'pairmark.db'}"
+        return
+    name = server().empty()
+    yield server().url(name)
+    drop(name)
+
+
+@pytest.fixture
+def migrated_url(kind: str, tmp_path: Path) -> Iterator[str]:
+    """URL of a migrated database of this test's own."""
+    if kind == "sqlite":
+        from pairmark.adapters.sql.migrate import upgrade
+
+        url = f"sqlite:///{tmp_path / 'pairmark.db'}"
+        upgrade(url)
+        yield url
+        return
+    name = server().migrated()
+    yield server().url(name)
+    drop(name)
+
+
+@pytest.fixture(scope="session", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each kind of database in turn."""
+    with using(request.param):
+        yield request.param
