@@ -58,6 +58,8 @@ READER_ONLY = (
     "expected some component above 0",
     "expected a difference of at most the discordance",
     "expected an integer within",  # of free-form values, which have no schema
+    "expected exactly one of `", "expected one of `", "expected `", "expected no `seed`", "expected nothing beside `constant`",
+    "expected values for at least one status", "expected the values that mean `true`",  # keys of a mapping that go together
 )
 """What the reader refuses and JSON Schema cannot express: relations between values, and ranges of free-form ones."""
 

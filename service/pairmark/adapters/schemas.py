@@ -23,6 +23,7 @@ from pairmark.domain.documents.run import Run
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.quality import QualityResult
+from pairmark.importers.mapping import Mapping
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -32,6 +33,7 @@ DOCUMENTS: dict[str, type[Strict]] = {
     "comparison-set": ComparisonSet,
     "episode": Episode,
     "evaluation-plan": EvaluationPlan,
+    "mapping": Mapping,
     "plan-request": PlanRequest,
     "policy": Policy,
     "problem": Problem,
