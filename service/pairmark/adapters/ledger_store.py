@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -17,13 +20,14 @@ from pairmark.adapters.ledgers.canonical_out import LedgerDigest, canonical_line
 from pairmark.adapters.ledgers.columnar import GROUP_ROWS, lines_of, page_of, read_frame, rows_of
 from pairmark.adapters.ledgers.ingest import CHUNK_BYTES, IngestedLedger, LedgerFormat, ingest_ledger
 from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS, Limits
-from pairmark.adapters.ledgers.objects import FileObjectStore
+from pairmark.adapters.ledgers.objects import FileObjectStore, ObjectStore
 from pairmark.adapters.ledgers.row_secrets import RowSecrets
 from pairmark.app.errors import Unavailable
 from pairmark.app.seal_run import ReadLedger
 from pairmark.app.stored import Damaged
 from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.episodes import EPISODE_SCHEMA
+from pairmark.domain.errors import NotFound, one_line
 
 OLD_SECONDS = 24 * 3600
 """Scratch of an ingest is left behind only by a killed process; after a day it is nobody's."""
@@ -62,18 +66,22 @@ class EpisodeFilter:
 
 
 class LedgerStore:
-    """Ledgers in a folder: Parquet objects by ledger digest, scratch beside them on the same file system."""
+    """Ledgers in an object store: Parquet objects by ledger digest; scratch in a local folder."""
 
-    def __init__(self, root: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._objects = FileObjectStore(root)
-        self.row_secrets = RowSecrets(root / "row-secrets")
+    def __init__(
+        self, root: Path, *, limits: Limits = DEFAULT_LIMITS, objects: ObjectStore | None = None, row_secrets: RowSecrets | None = None
+    ) -> None:
+        """Everything lies in the folder `root`, except what is given."""
+        with _availability():
+            self.objects: ObjectStore = FileObjectStore(root) if objects is None else objects
+        self.row_secrets = RowSecrets(root / "row-secrets") if row_secrets is None else row_secrets
         self._rows_roots: dict[str, str] = {}
         self._limits = limits
 
     def room(self) -> IO[bytes]:
         """A nameless file for a body on its way in; it vanishes with its last handle."""
         with _availability():
-            return tempfile.TemporaryFile(dir=self._objects.scratch())
+            return tempfile.TemporaryFile(dir=self.objects.scratch())
 
     @contextmanager
     def incoming(self, file: IO[bytes], form: LedgerFormat) -> Iterator[IncomingLedger]:
@@ -85,15 +93,16 @@ class LedgerStore:
         """
         chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
         with _availability():
-            ingested = ingest_ledger(chunks, form, self._objects.scratch(), require_order=True, limits=self._limits)
+            ingested = ingest_ledger(chunks, form, self.objects.scratch(), require_order=True, limits=self._limits)
         try:
-            yield IncomingLedger(self._objects, ingested)
+            yield IncomingLedger(self.objects, ingested)
         finally:
             ingested.path.unlink(missing_ok=True)
 
     def frame(self, digest: str) -> pl.DataFrame:
         """The whole ledger, proven to be the one with this digest: verdicts rest on it."""
-        frame = read_frame(self.path(digest))
+        with self.fetched(digest) as path:
+            frame = read_frame(path)
         running = LedgerDigest()
         for start in range(0, frame.height, GROUP_ROWS):
             running.update(frame[start : start + GROUP_ROWS])
@@ -103,16 +112,15 @@ class LedgerStore:
 
     def outcomes(self, digest: str) -> pl.DataFrame:
         """The columns that numbers are made of, as kept: their digest was proven when a verdict was given."""
-        return pl.read_parquet(self.path(digest), columns=list(OUTCOME_COLUMNS)).cast(
-            {name: EPISODE_SCHEMA[name] for name in OUTCOME_COLUMNS}
-        )
+        with self.fetched(digest) as path:
+            return pl.read_parquet(path, columns=list(OUTCOME_COLUMNS)).cast({name: EPISODE_SCHEMA[name] for name in OUTCOME_COLUMNS})
 
     def rows_root(self, digest: str) -> str:
         """Root over the ledger's salted rows; worked out once for each process, since it follows from ledger and secret."""
         found = self._rows_roots.get(digest)
         if found is None:
-            with _availability():
-                found = self.row_secrets.root(digest, lines_of(self.path(digest)))
+            with self.fetched(digest) as path:
+                found = self.row_secrets.root(digest, lines_of(path))
             if len(self._rows_roots) >= KEPT_ROOTS:
                 self._rows_roots.clear()
             self._rows_roots[digest] = found
@@ -120,32 +128,55 @@ class LedgerStore:
 
     def lines(self, digest: str, chosen: EpisodeFilter) -> Iterator[bytes]:
         """Canonical lines, in pieces of bounded size."""
-        path = self.path(digest)
-        if not chosen:
-            return lines_of(path)
-        return (canonical_lines(frame) for _, frame in _windows(path, 0, chosen) if frame.height)
+
+        def pieces(path: Path) -> Iterator[bytes]:
+            if not chosen:
+                yield from lines_of(path)
+                return
+            for _, frame in _windows(path, 0, chosen):
+                if frame.height:
+                    yield canonical_lines(frame)
+
+        return self._held(digest, pieces)
 
     def page(
         self, digest: str, chosen: EpisodeFilter, start: int, size: int
     ) -> tuple[list[dict[str, Any]], int | None]:
         """Up to `size` episodes from row `start` of the ledger on, and the row where the next page starts, None at the end."""
-        path = self.path(digest)
         rows: list[dict[str, Any]] = []
-        if not chosen:
-            rows = page_of(path, start, size).to_dicts()
-            return rows, start + size if start + size < rows_of(path) else None
-        for first, frame in _windows(path, start, chosen):
-            found = frame.head(size + 1 - len(rows))
-            rows.extend(found.drop(_ROW).to_dicts())
-            if len(rows) > size:
-                return rows[:size], first + int(found[_ROW][-1])
+        with self.fetched(digest) as path:
+            if not chosen:
+                rows = page_of(path, start, size).to_dicts()
+                return rows, start + size if start + size < rows_of(path) else None
+            for first, frame in _windows(path, start, chosen):
+                found = frame.head(size + 1 - len(rows))
+                rows.extend(found.drop(_ROW).to_dicts())
+                if len(rows) > size:
+                    return rows[:size], first + int(found[_ROW][-1])
         return rows, None
 
-    def path(self, digest: str) -> Path:
-        """The Parquet object."""
-        if not self._objects.exists(digest):
-            raise Damaged(f"expected ledger {digest} in the store, found none; restore it from a backup")
-        return self._objects.open(digest)
+    @contextmanager
+    def fetched(self, digest: str) -> Iterator[Path]:
+        """A local file with an object's bytes, as long as the context lasts.
+
+        Raises:
+            Damaged: there is no such object, or not as it was put.
+            Unavailable: the store does not give it.
+        """
+        with ExitStack() as stack:
+            with _availability("read from"):
+                try:
+                    path = stack.enter_context(self.objects.fetched(digest))
+                except NotFound:
+                    raise Damaged(f"expected ledger {digest} in the store, found none; restore it from a backup") from None
+            yield path
+
+    def _held(self, digest: str, pieces: Callable[[Path], Iterator[bytes]]) -> Iterator[bytes]:
+        """The pieces of an object that is at hand before the first one is asked for, and let go with the last or the iterator."""
+        stack = ExitStack()
+        made = pieces(stack.enter_context(self.fetched(digest)))
+        weakref.finalize(made, stack.close)
+        return made
 
     def keep_object(self, digest: str, pieces: Iterable[Buffer]) -> None:
         """Keep bytes that a document names by their digest; once, however often they come.
@@ -154,10 +185,8 @@ class LedgerStore:
             Damaged: they have another digest.
             Unavailable: they cannot be written.
         """
-        if self._objects.exists(digest):
-            return
         running = hashlib.sha256()
-        with _availability(), tempfile.NamedTemporaryFile(dir=self._objects.scratch(), delete=False) as file:
+        with _availability(), tempfile.NamedTemporaryFile(dir=self.objects.scratch(), delete=False) as file:
             path = Path(file.name)
             try:
                 for piece in pieces:
@@ -166,29 +195,36 @@ class LedgerStore:
                 file.close()
                 if DIGEST_PREFIX + running.hexdigest() != digest:
                     raise Damaged(f"expected bytes with digest {digest}, found {DIGEST_PREFIX}{running.hexdigest()}; report this")
-                self._objects.put_if_absent(digest, path)
+                self.objects.put_if_absent(digest, path)
             finally:
                 path.unlink(missing_ok=True)
 
     def require_writable(self) -> None:
-        """Write and remove a small file.
+        """Write and remove something small.
 
         Raises:
             Unavailable: the store cannot be written.
         """
-        with _availability(), tempfile.TemporaryFile(dir=self._objects.scratch()) as probe:
-            probe.write(b"writable")
-            probe.flush()
+        with _availability():
+            self.objects.require_writable()
+            with tempfile.TemporaryFile(dir=self.objects.scratch()) as probe:
+                probe.write(b"writable")
+                probe.flush()
 
     def sweep(self, now: float) -> None:
         """Remove scratch that a killed process left behind, once it is a day old; `now` in seconds since 1970."""
-        self._objects.sweep(now - OLD_SECONDS)
+        with _availability():
+            self.objects.sweep(now - OLD_SECONDS)
+
+    def close(self) -> None:
+        """Let go of local copies."""
+        self.objects.close()
 
 
 class IncomingLedger:
     """A ledger that was read and checked, and is not an object yet."""
 
-    def __init__(self, store: FileObjectStore, ingested: IngestedLedger) -> None:
+    def __init__(self, store: ObjectStore, ingested: IngestedLedger) -> None:
         self._store, self._path = store, ingested.path
         self.ledger = ReadLedger(ingested.digest, ingested.count)
 
@@ -207,11 +243,22 @@ def _windows(path: Path, start: int, chosen: EpisodeFilter) -> Iterator[tuple[in
         yield first, page_of(path, first, GROUP_ROWS).with_row_index(_ROW).filter(chosen.holds())
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
 @contextmanager
-def _availability() -> Iterator[None]:
+def _availability(to: str = "write to") -> Iterator[None]:
     try:
         yield
     except OSError as problem:
+        number, said = problem.errno, problem.strerror
+        if number is None:  # pyarrow keeps the number in its text only
+            found = re.search(r"\[errno (\d+)\] ([^\n]+)", str(problem))
+            number, said = (None, one_line(str(problem), 200)) if found is None else (int(found[1]), found[2])
+        if number in FULL:
+            raise Unavailable(
+                "store-full", f"expected room in the ledger store, found: {said}", "tell the operator to free space; nothing was stored", 300
+            ) from problem
         raise Unavailable(
-            "store-unavailable", f"expected to write to the ledger store, found: {problem.strerror}", "tell the operator; nothing was stored", 60
+            "store-unavailable", f"expected to {to} the ledger store, found: {said}", "tell the operator; nothing was stored", 60
         ) from problem

@@ -19,6 +19,7 @@ from pairmark.cli import (
     demo,
     disprove,
     export,
+    gc,
     history,
     import_,
     keys,
@@ -59,6 +60,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("gc")(gc.gc)
 app.add_typer(db.app, name="db")
 app.add_typer(suite.app, name="suite")
 app.command("import")(import_.import_run)

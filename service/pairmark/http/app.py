@@ -10,12 +10,13 @@ from fastapi.concurrency import run_in_threadpool
 
 import pairmark
 import pairmark.http.routes
-from pairmark.adapters.sql.engine import engine_of
-from pairmark.adapters.sql.migrate import current, head, upgrade
-from pairmark.app.errors import Unavailable
+from pairmark.adapters.sql.migrate import upgrade
+from pairmark.adapters.sql.ready import require_head
 from pairmark.domain.discovery import discover
+from pairmark.http.access import require_known_needs
 from pairmark.http.crashes import CrashesAreProblems
 from pairmark.http.openapi import DESCRIPTION, describe
+from pairmark.http.private import AnswersArePrivate
 from pairmark.http.problems import add_problem_handlers
 from pairmark.http.services import build_services
 from pairmark.http.settings import Settings
@@ -41,6 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
         yield
         await run_in_threadpool(worker.stop, settings.shutdown_seconds)
         services.database.close()
+        services.ledgers.close()
 
     app = FastAPI(
         title="Pairmark", version=pairmark.__version__, description=DESCRIPTION, lifespan=running, docs_url=None, redoc_url=None,
@@ -49,6 +51,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.services, app.state.worker = services, worker
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     add_problem_handlers(app)
+    app.add_middleware(AnswersArePrivate)
     app.add_middleware(CrashesAreProblems)
     for router in discover(pairmark.http.routes, "router"):
         if not isinstance(router, APIRouter):
@@ -61,12 +64,4 @@ def _require_migrated(settings: Settings) -> None:
     if settings.embedded:
         upgrade(settings.database)
         return
-    engine = engine_of(settings.database)
-    try:
-        revision = current(engine)
-    finally:
-        engine.dispose()
-    if revision != head():
-        raise Unavailable(
-            "not-migrated", f"expected the database at revision {head()}, found {revision or 'none'}", "run `pairmark db upgrade`"
-        )
+    require_head(settings.database)

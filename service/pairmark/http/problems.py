@@ -12,7 +12,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from pairmark.app.comparison.refusals import NotComparable
-from pairmark.app.errors import ConflictAt, InFlight, NotFoundAt, Unavailable
+from pairmark.app.errors import (
+    ConflictAt,
+    InFlight,
+    NotCurrent,
+    NotFoundAt,
+    NotPermitted,
+    NotSignedIn,
+    TooManyRequests,
+    Unavailable,
+)
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.problem import Problem, ProblemItem
 from pairmark.domain.errors import Conflict, Malformed, NotFound, PairmarkError, one_line, shown
@@ -25,6 +34,9 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "body-too-slow": 408, "not-acceptable": 406, "too-large": 413, "unsupported-media-type": 415, "unsupported-encoding": 415,
 }
 """Statuses of malformed input; every other code is well-formed but invalid: 422."""
+
+STATUS_OF_UNAVAILABLE: Mapping[str, int] = {"store-full": 507}
+"""Statuses of what cannot be served now; every other code is 503."""
 
 CODE_OF_STATUS: Mapping[int, str] = {404: "no-such-resource", 405: "method-not-allowed", 413: "too-large", 415: "unsupported-media-type"}
 
@@ -62,7 +74,11 @@ def problem_of(error: PairmarkError, instance: str | None = None) -> Problem:
         places = error.places if isinstance(error, ConflictAt) else ()
         status, items = 409, tuple(ProblemItem(pointer=place.pointer, detail=one_line(place.detail)) for place in places)
     elif isinstance(error, Unavailable):
-        status, items = 503, ()
+        status, items = STATUS_OF_UNAVAILABLE.get(error.code, 503), ()
+    elif isinstance(error, NotCurrent):
+        status, items = 428 if error.code == "if-match-missing" else 412, ()
+    elif isinstance(error, NotSignedIn | NotPermitted | TooManyRequests):
+        status, items = {NotSignedIn: 401, NotPermitted: 403, TooManyRequests: 429}[type(error)], ()
     else:
         status, items = 500, ()
     message, remedy = getattr(error, "message", str(error)), getattr(error, "remedy", None)
@@ -85,7 +101,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     """Show every error of this application as a problem."""
     app.add_exception_handler(PairmarkError, _on_pairmark_error)
     app.add_exception_handler(RequestValidationError, _on_bad_parameters)
-    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(HTTPException, on_http_exception)
     app.add_exception_handler(ClientDisconnect, _on_disconnect)
 
 
@@ -97,8 +113,10 @@ async def _on_pairmark_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, PairmarkError):
         raise error
     headers: dict[str, str] = {}
-    if isinstance(error, InFlight | Unavailable):
+    if isinstance(error, InFlight | Unavailable | TooManyRequests):
         headers["Retry-After"] = str(error.retry_after)
+    if isinstance(error, NotSignedIn):
+        headers["WWW-Authenticate"] = 'Bearer realm="pairmark"'
     found = problem_of(error, _instance(request))
     if found.status in (408, 413):
         headers["Connection"] = "close"  # the rest of the body is not read
@@ -108,8 +126,13 @@ async def _on_pairmark_error(request: Request, error: Exception) -> Response:
 async def _on_bad_parameters(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
+    return ProblemResponse(bad_parameters(error, _instance(request)))
+
+
+def bad_parameters(error: RequestValidationError, instance: str | None = None) -> Problem:
+    """The problem of parameters that a call does not take so."""
     items = tuple(ProblemItem(detail=_said_of(entry)) for entry in error.errors()[:20])
-    return ProblemResponse(problem(422, "invalid-parameter", items[0].detail, items, _instance(request)))
+    return problem(422, "invalid-parameter", items[0].detail, items, instance)
 
 
 def _said_of(entry: Mapping[str, Any]) -> str:
@@ -123,9 +146,14 @@ def _said_of(entry: Mapping[str, Any]) -> str:
     return one_line(f"{place} parameter `{name}`: {message}, found {shown(entry.get('input'))}", 500)
 
 
-async def _on_http_exception(request: Request, error: Exception) -> Response:
+async def on_http_exception(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
+    return ProblemResponse(http_problem(request, error), error.headers)
+
+
+def http_problem(request: Request, error: HTTPException) -> Problem:
+    """The problem of a path or method that is not there."""
     code = CODE_OF_STATUS.get(error.status_code, "bad-request")
     if error.status_code == 404:
         detail = f"expected the path of a resource, found {shown(request.url.path)}; see /openapi.json"
@@ -133,7 +161,7 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
         detail = f"expected a method that this resource has, found {shown(request.method)}; see /openapi.json"
     else:
         detail = str(error.detail)
-    return ProblemResponse(problem(error.status_code, code, detail, instance=_instance(request)), error.headers)
+    return problem(error.status_code, code, detail, instance=_instance(request))
 
 
 async def _on_disconnect(request: Request, _error: Exception) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -15,11 +15,16 @@ from pairmark.adapters.ledgers.limits import Limits
 from pairmark.adapters.log.mark import HighWaterMark
 from pairmark.adapters.log.publisher import Publisher
 from pairmark.adapters.log.signing import KeySigning, open_keys
+from pairmark.adapters.objects.opening import open_store
 from pairmark.adapters.quality.gate import great_expectations_gate
 from pairmark.adapters.sql.database import SqlDatabase
+from pairmark.app.errors import NotPermitted
 from pairmark.app.log_writes import log_trust_roots
-from pairmark.app.ports import Clock, NewId
+from pairmark.app.ownership import require_own_certificate
+from pairmark.app.ports import Clock, NewId, Tables
+from pairmark.domain.access import LOCAL, Principal
 from pairmark.domain.errors import Malformed, shown
+from pairmark.http.access import Access
 from pairmark.http.settings import Settings
 from pairmark.http.turns import Turns
 from pairmark.rules.base import QualityGate
@@ -39,6 +44,20 @@ class Services:
     signing: KeySigning
     publisher: Publisher
     made_keys: bool
+    access: Access
+    principal: Principal = LOCAL
+
+    def require_may_end(self, tables: Tables, certificate_id: str) -> None:
+        """Refuse to revoke or supersede another organisation's certificate, but for whoever runs the service."""
+        if not self.principal.operates:
+            require_own_certificate(tables, certificate_id)
+
+    def require_operator(self, doing: str) -> None:
+        """Refuse callers whose organisation does not run the service."""
+        if not self.principal.operates:
+            raise NotPermitted(
+                "not-the-operator", f"expected a caller of the organisation that runs the service to {doing}, found another", "ask the operator"
+            )
 
     def policies(self, name: str) -> LoadedPolicy:
         """A policy by name. Never by path: names come from requests."""
@@ -59,6 +78,10 @@ def build_services(settings: Settings) -> Services:
         Unavailable: no keys, or a database that does not extend what was signed before.
     """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
+    ledgers = open_store(
+        settings.store_url, settings.data_dir, endpoint=settings.store_endpoint, retry_seconds=settings.store_seconds,
+        limits=Limits(ledger=settings.max_ledger_bytes),
+    )  # fmt: skip
     database = SqlDatabase.at(settings.database)
     try:
         opened = open_keys(settings.keys_dir, may_make=lambda: _nothing_logged(database), origin=settings.log_origin)
@@ -73,14 +96,15 @@ def build_services(settings: Settings) -> Services:
     return Services(
         settings=settings,
         database=database,
-        ledgers=LedgerStore(settings.data_dir, limits=Limits(ledger=settings.max_ledger_bytes)),
+        ledgers=ledgers,
         quality=great_expectations_gate(),
-        clock=lambda: datetime.now(UTC),
+        clock=now,
         new_id=new_id,
         turns=Turns(settings.parallel_checks, settings.waiting_checks),
         signing=opened.signing,
         publisher=publisher,
         made_keys=opened.made,
+        access=Access.of(settings, database, now),
     )
 
 
@@ -89,17 +113,28 @@ def _nothing_logged(database: SqlDatabase) -> bool:
         return tables.log.head().size == 0
 
 
+def now() -> datetime:
+    """The time now, in UTC."""
+    return datetime.now(UTC)
+
+
 def new_id(kind: str) -> str:
     """A new id, such as `run-` and 32 random hex digits."""
     return f"{kind}-{secrets.token_hex(16)}"
 
 
 def services_of(request: Request) -> Services:
-    """The parts of the application that serves this request."""
+    """The parts of the application that serves this request, with the database as the request's caller sees it.
+
+    Raises:
+        NotSignedIn, NotPermitted, TooManyRequests: a caller who may not make this call.
+    """
     services = request.app.state.services
     if not isinstance(services, Services):
         raise TypeError("expected an application made by create_app")
-    return services
+    principal = services.access.admit(request)
+    request.state.principal = principal
+    return replace(services, database=services.database.acting(services.access.actor(request, principal)), principal=principal)
 
 
 WithServices = Annotated[Services, Depends(services_of)]

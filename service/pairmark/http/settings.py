@@ -20,8 +20,17 @@ class Settings:
     Attributes:
         data_dir: folder of the database file (unless `database_url` names another) and of the ledger objects.
         database_url: SQLAlchemy URL of the database; by default `pairmark.db` in `data_dir`, which migrates itself.
+        store_url: where ledger objects lie, `file:///folder` or `s3://bucket/prefix`; by default in `data_dir`.
+        store_endpoint: URL of an S3-compatible server, where `store_url` names none.
+        store_seconds: how long a request to an S3 server is tried again before the answer is 503.
         keys: folder of the log's keys and its high-water mark; by default `keys` in `data_dir`. An empty log gets keys at its first start.
         log_origin: name of a log whose keys are made at its first start; a random one by default.
+        sign_in: `auto` wants no key on loopback with SQLite as long as nobody made one; `required` always wants one.
+        oidc_issuer: URL of an identity provider whose bearer tokens are taken beside API keys; none by default.
+        oidc_audience: what those tokens must be meant for; by default `pairmark`.
+        oidc_jwks_url: where the provider's keys are; by default what its discovery document says.
+        requests_per_minute: requests of one API key, or of one member's tokens, that each process takes in a minute.
+        anonymous_requests_per_minute: requests without a key from one address, where keys are wanted.
         host: address to listen on.
         port: port to listen on; 0 lets the system choose.
         max_document_bytes: a JSON body.
@@ -40,8 +49,17 @@ class Settings:
 
     data_dir: Path = Path("pairmark-data")
     database_url: str | None = None
+    store_url: str | None = None
+    store_endpoint: str | None = None
+    store_seconds: int = 30
     keys: Path | None = None
     log_origin: str | None = None
+    sign_in: str = "auto"
+    oidc_issuer: str | None = None
+    oidc_audience: str | None = None
+    oidc_jwks_url: str | None = None
+    requests_per_minute: int = 1200
+    anonymous_requests_per_minute: int = 300
     host: str = "127.0.0.1"
     port: int = 8000
     max_document_bytes: int = 16 * MIB
@@ -85,6 +103,10 @@ class Settings:
             text = environment.get(variable)
             if text is not None and text.strip():
                 values[each.name] = _read(variable, each.type, text.strip())
+        if values.get("sign_in", "auto") not in ("auto", "required"):
+            raise Malformed(
+                "bad-setting", f"expected {PREFIX}SIGN_IN to be auto or required, found {shown(values['sign_in'])}", remedy="set it to one of them"
+            )
         values.update({name: value for name, value in given.items() if value is not None})
         return replace(cls(), **values)
 

@@ -108,7 +108,7 @@ def read_frame(path: Path) -> pl.DataFrame:
 
 def frames_of(path: Path) -> Iterator[pl.DataFrame]:
     """The row groups of a Parquet object, one after the other; no more than one is held."""
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
         for group in range(file.metadata.num_row_groups):
             yield _group(file, group)
 
@@ -130,7 +130,7 @@ def lines_of(path: Path) -> Iterator[bytes]:
 def page_of(path: Path, offset: int, limit: int) -> pl.DataFrame:
     """Rows `offset` to `offset + limit`; only the row groups that hold them are read."""
     found: list[pl.DataFrame] = []
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
         start = 0
         for group in range(file.metadata.num_row_groups):
             rows = file.metadata.row_group(group).num_rows

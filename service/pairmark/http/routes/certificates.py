@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from pairmark.app.badge import badge_svg
 from pairmark.app.log_read import newest_checkpoint, receipt_of
+from pairmark.app.moments import moment
+from pairmark.app.ownership import publish, require_own_certificate
+from pairmark.app.people_records import Publication
 from pairmark.app.ports import KeptAnswer, Tables
 from pairmark.app.read_bundle import read_bundle, release_of
 from pairmark.app.read_certificate import flips_digest, read_certificate
@@ -22,6 +24,7 @@ from pairmark.domain.strict_json import parse
 from pairmark.http.answers import CHANGING, changing_json, immutable, immutable_headers, kept_json, not_modified
 from pairmark.http.bodies import WithJson
 from pairmark.http.documented import answers, json_of
+from pairmark.http.files import StoredFile
 from pairmark.http.log_models import (
     PublishedAnswer,
     PublishRequest,
@@ -67,8 +70,7 @@ def get_flips(certificate_id: str, request: Request, services: WithServices) -> 
     """Every pair of outcomes, lost, gained, kept or neither: the list whose first hundred the report shows."""
     with services.database.reading() as tables:
         digest = flips_digest(tables, certificate_id)
-    path = services.ledgers.path(digest)
-    return not_modified(request, digest) or FileResponse(path, 200, immutable_headers(digest), "application/json")
+    return not_modified(request, digest) or StoredFile(services.ledgers.fetched(digest), immutable_headers(digest), "application/json")
 
 
 class StatusParams(BaseModel):
@@ -107,18 +109,21 @@ def get_badge(certificate_id: str, services: WithServices) -> Response:
     "/{certificate_id}/publish", openapi_extra=json_of(PublishRequest), responses=answers(400, 404, 409, 413, 415, s200=PublishedAnswer)
 )
 def post_publish(certificate_id: str, body: WithJson, once: WithOnce, services: WithServices) -> Response:
-    """Hand out the receipt: a checkpoint that covers the certificate is signed now, unless there is one."""
-    body.read(PublishRequest)
+    """Let everybody read the certificate and its runs, and hand out the receipt: a checkpoint that covers it is signed, unless there is one."""
+    asked, _ = body.read(PublishRequest)
 
-    def publish() -> None:
+    def cover() -> None:
+        with services.database.reading() as tables:
+            require_own_certificate(tables, certificate_id)
         _publish(services, certificate_id)
 
     def answer(tables: Tables, _: None) -> KeptAnswer:
+        publish(tables, Publication(certificate_id, asked.episodes, moment(services.clock())))
         index = release_of(tables, certificate_id).index
         size, receipt = newest_checkpoint(tables).size, receipt_of(tables, index).decode()
         return kept_json(200, {"certificate": certificate_id, "index": index, "size": size, "receipt": receipt})
 
-    return once.answer_prepared(publish, answer)
+    return once.answer_prepared(cover, answer)
 
 
 @router.post(
@@ -128,9 +133,12 @@ def post_publish(certificate_id: str, body: WithJson, once: WithOnce, services: 
 def post_revoke(certificate_id: str, body: WithJson, once: WithOnce, services: WithServices) -> Response:
     """Revoke a certificate, signed and logged, with a reason of the closed list. Final."""
     asked, _ = body.read(RevokeRequest)
-    return once.answer(
-        lambda tables: changed(revoke(tables, services.signing, certificate_id, asked.reason, asked.note, services.clock()))
-    )
+
+    def change(tables: Tables) -> KeptAnswer:
+        services.require_may_end(tables, certificate_id)
+        return changed(revoke(tables, services.signing, certificate_id, asked.reason, asked.note, services.clock()))
+
+    return once.answer(change)
 
 
 @router.post(
@@ -140,9 +148,12 @@ def post_revoke(certificate_id: str, body: WithJson, once: WithOnce, services: W
 def post_supersede(certificate_id: str, body: WithJson, once: WithOnce, services: WithServices) -> Response:
     """Put another certificate in the place of this one, signed and logged, with a reason of the closed list."""
     asked, _ = body.read(SupersedeRequest)
-    return once.answer(
-        lambda tables: changed(supersede(tables, services.signing, certificate_id, asked.by, asked.reason, asked.note, services.clock()))
-    )
+
+    def change(tables: Tables) -> KeptAnswer:
+        services.require_may_end(tables, certificate_id)
+        return changed(supersede(tables, services.signing, certificate_id, asked.by, asked.reason, asked.note, services.clock()))
+
+    return once.answer(change)
 
 
 def changed(logged: StatusLogged) -> KeptAnswer:

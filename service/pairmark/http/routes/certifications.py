@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from pairmark.app.certify import Certified, Claim, Evidence, Judged, claim_of, evidence_of, find, judge, record
 from pairmark.app.disprove import disproving_claim
+from pairmark.app.ownership import require_own_certification, require_own_runs
 from pairmark.app.ports import Job, KeptAnswer, Tables
 from pairmark.app.read_certification import read_certification
 from pairmark.app.work_off import queue
@@ -25,7 +26,7 @@ from pairmark.http.worker import WithWorker, Worker
 
 router = APIRouter(prefix="/v1/certifications", tags=["certifications"])
 
-ANSWERS = answers(400, 404, 409, 413, 415, s201=CertificationAnswer, s200=CertificationAnswer, s202=CertificationAnswer)
+ANSWERS = answers(400, 404, 409, 413, 415, 507, s201=CertificationAnswer, s200=CertificationAnswer, s202=CertificationAnswer)
 RETRY_SECONDS = "2"
 
 
@@ -56,19 +57,29 @@ def post_certification(body: WithJson, once: WithOnce, services: WithServices, w
     A refusal is a result, not an error.
     """
     asked, _ = body.read(CertificationRequest)
-    return _judged(
-        once, services, worker,
-        lambda tables: claim_of(
+    given = [run for run in (asked.benign, asked.attacked, asked.baseline) if run is not None]
+
+    def claim(tables: Tables) -> Claim:
+        found = claim_of(
             tables, services.policies, benign=asked.benign, attacked=asked.attacked, baseline=asked.baseline, policy=asked.policy
-        ),
-    )
+        )
+        require_own_runs(tables, given)
+        return found
+
+    return _judged(once, services, worker, claim)
 
 
 @router.post("/{certification_id}/disproof", status_code=201, openapi_extra=json_of(DisproofRecord), responses=ANSWERS)
 def post_disproof(certification_id: str, body: WithJson, once: WithOnce, services: WithServices, worker: WithWorker) -> Response:
     """Record a reviewer's evidence against a held `sign-plausible`: a new certification of the same pair."""
     _, value = body.read(DisproofRecord)
-    return _judged(once, services, worker, lambda tables: disproving_claim(tables, certification_id, value))
+
+    def claim(tables: Tables) -> Claim:
+        found = disproving_claim(tables, certification_id, value)
+        require_own_certification(tables, certification_id)
+        return found
+
+    return _judged(once, services, worker, claim)
 
 
 @router.get("/{certification_id}", responses=answers(404, s200=CertificationAnswer, s202=CertificationAnswer))

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from pairmark.adapters.ledger_store import EpisodeFilter
+from pairmark.app.ownership import require_open_episodes, require_own_runs
 from pairmark.app.paging import cursor_at, place_of, query_mark
 from pairmark.app.ports import Seal
 from pairmark.app.read_run import read_run, sealed_ledger
@@ -22,6 +23,7 @@ from pairmark.domain.errors import Malformed, shown
 from pairmark.http.answers import changing_json, immutable_headers, not_modified
 from pairmark.http.bodies import LEDGER_TYPES, SpooledLedger, spool_ledger
 from pairmark.http.documented import answers
+from pairmark.http.files import StoredFile
 from pairmark.http.models import EpisodePage, RunAnswer
 from pairmark.http.paging import PageParams
 from pairmark.http.routes.runs import read_answer
@@ -38,7 +40,7 @@ UPLOAD = {"requestBody": {"required": True, "content": dict.fromkeys(LEDGER_TYPE
 
 
 @router.put(
-    "", status_code=201, openapi_extra=UPLOAD, responses=answers(400, 404, 408, 409, 413, 415, s201=RunAnswer, s200=RunAnswer)
+    "", status_code=201, openapi_extra=UPLOAD, responses=answers(400, 404, 408, 409, 413, 415, 507, s201=RunAnswer, s200=RunAnswer)
 )
 async def put_episodes(run_id: str, request: Request, services: WithServices) -> Response:
     """Upload the ledger in canonical order; the declared count and digest must hold. Seals the run; 200 if it was sealed so."""
@@ -50,6 +52,7 @@ async def put_episodes(run_id: str, request: Request, services: WithServices) ->
 
 def _expected(services: Services, run_id: str) -> OpenRun:
     with services.database.reading() as tables:
+        require_own_runs(tables, (run_id,))
         return open_run(tables, run_id)
 
 
@@ -98,6 +101,7 @@ def get_episodes(run_id: str, params: Annotated[EpisodeParams, Query()], request
     wanted = params.format or _accepted(request)
     with services.database.reading() as tables:
         seal = sealed_ledger(tables, run_id)
+        require_open_episodes(tables, run_id)
     chosen = params.filter()
     if wanted == "json":
         return _page(request, services, seal, chosen, params)
@@ -116,9 +120,7 @@ def get_episodes(run_id: str, params: Annotated[EpisodeParams, Query()], request
             "invalid-parameter", "expected no filters for parquet, which is the whole stored object", remedy="ask for format=ndjson"
         )
     tag = f"{seal.ledger}.parquet"
-    return _unless_known(request, tag) or FileResponse(
-        services.ledgers.path(seal.ledger), media_type=MEDIA_TYPES["parquet"], headers=_headers(tag)
-    )
+    return _unless_known(request, tag) or StoredFile(services.ledgers.fetched(seal.ledger), _headers(tag), MEDIA_TYPES["parquet"])
 
 
 def _page(request: Request, services: Services, seal: Seal, chosen: EpisodeFilter, params: EpisodeParams) -> Response:
