@@ -23,7 +23,7 @@ from pairmark.provenance.entries import Announcement, Body, Released, Sealed, St
 from pairmark.provenance.log_export import export_lines
 from pairmark.provenance.merkle import inclusion_proof, leaf_hash, reader_of, root
 from pairmark.provenance.note import NoteKey
-from pairmark.provenance.registrations import count_registered, system_key
+from pairmark.provenance.registrations import count_registered, names_of, registered, system_key
 from pairmark.provenance.statement import ARM_ROLES, ArmClaim, ArmRole, certificate_bytes, read_statement
 from pairmark.provenance.svr import svr_bytes
 from pairmark.provenance.trust import ROLES, TrustChain, verify_chain
@@ -163,7 +163,7 @@ def payload_of(log: Log, pair: Pair, serial: str, **changes: Any) -> bytes:
     arms = {
         role: ArmClaim(
             f"run-{role}", run, run["episodes"]["digest"], run["episodes"]["count"], pair.rows.get(role),
-            count_registered(before, suite, system_key(run), run["arm"]),
+            count_registered(before, suite, registered(names_of(run), 0, 0, 0), run["arm"]),
         )
         for role, run in pair.runs.items()
     }

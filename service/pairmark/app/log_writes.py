@@ -11,7 +11,7 @@ from pairmark.app.ports import Database, Tables
 from pairmark.app.records import Seal, StoredRun
 from pairmark.domain.canonical import digest_of, digest_of_bytes
 from pairmark.provenance.entries import Announcement, Disproved, Sealed, TrustRooted, entry_bytes
-from pairmark.provenance.registrations import Registered, registered, system_key
+from pairmark.provenance.registrations import Registered, names_of, registered, system_key
 from pairmark.provenance.trust import TrustChain
 
 ArmName = Literal["benign", "attacked"]
@@ -66,6 +66,7 @@ def _trust_name(version: int) -> str:
 
 
 def count_announced(tables: Tables, run: Mapping[str, Any]) -> Registered:
-    """Announced runs of a run's system on its suite and arm, up to the end of the log."""
-    system = system_key(run)
-    return registered(system, *tables.log.registered(group_of(run["suite"]["digest"], system, run["arm"])))
+    """Announced runs of a run's system on its suite and arm, and those that left open whether they are, up to the end of the log."""
+    names = names_of(run)
+    groups = [group_of(run["suite"]["digest"], key, run["arm"]) for key in names.open_keys()]
+    return registered(names, *tables.log.registered(groups))

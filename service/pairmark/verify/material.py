@@ -24,6 +24,7 @@ from pairmark.domain.evidence import Arm, Experiment
 from pairmark.domain.pairing import Pairing
 from pairmark.domain.strict_json import parse
 from pairmark.metrics.registry import metrics_block
+from pairmark.provenance.registrations import Registered, system_key
 from pairmark.provenance.statement import ARM_ROLES, CertificatePredicate, Statement, components_of
 from pairmark.rules.base import Disproof
 
@@ -51,6 +52,9 @@ def read_experiment(folder: Path, predicate: CertificatePredicate) -> Experiment
         arm = read_bundle(archive if archive.is_file() and not place.exists() else place, role)
         _same(arm.run_digest, claimed.run, f"the {role} run", place)
         _same(arm.ledger_digest, claimed.ledger.digest, f"the {role} ledger", place)
+        counted: Registered | None = getattr(predicate.registrations, role)
+        if counted is not None:
+            _same(system_key(arm.run.model_dump(mode="json", by_alias=True)), counted.system, f"the {role} run's system", place)
         if arm.ledger.height != claimed.ledger.count:
             raise Malformed("wrong-count", f"expected {claimed.ledger.count} episodes, found {arm.ledger.height}", str(place), remedy=REFUSE)
         arms[role] = arm

@@ -150,13 +150,14 @@ def _recounted(at: AtHand, statement: Statement) -> str:
     for role, counted in (("benign", said.benign), ("attacked", said.attacked), ("attacked", said.baseline)):
         if counted is None:
             continue
-        again = count_registered(entries, predicate.suite.digest, counted.system, role)
+        again = count_registered(entries, predicate.suite.digest, counted, role)
         if again != counted:
             raise Malformed(
                 "contradiction", f"expected {counted.announced} announced and {counted.unfinished} unfinished runs of {counted.system} as "
                 f"stated, found {again.announced} and {again.unfinished} in the log", remedy=REFUSE,
             )
-    return f"; announced runs counted again over {said.up_to} entries"
+    exactly = "" if said.attacked.of is not None else ", as far as their system was named then"
+    return f"; announced runs counted again over {said.up_to} entries{exactly}"
 
 
 def _artifacts(at: AtHand) -> Said:

@@ -118,10 +118,10 @@ class SqlLog:
         row = self._session.execute(select(ReleaseRow).where(col(ReleaseRow.certificate) == certificate, seen)).scalar()
         return None if row is None else Release(row.certificate, row.index, row.svr)
 
-    def registered(self, group: str) -> tuple[int, int, int]:
-        """Counted over the runs that the group's announcements name."""
-        named = select(_found_at).where(_subject == group)
-        runs = select(_subject).where(_found_at.in_(named), _subject != group)
+    def registered(self, groups: Sequence[str]) -> tuple[int, int, int]:
+        """Counted over the runs that the groups' announcements name."""
+        named = select(_found_at).where(_subject.in_(groups))
+        runs = select(_subject).where(_found_at.in_(named), _subject.not_in(groups))
         sealed = select(func.count()).select_from(SealRow).where(col(SealRow.run).in_(runs))
         late = select(func.count()).select_from(RunRow).where(col(RunRow.id).in_(runs), col(RunRow.after_the_fact).is_(True))
         announced = int(self._session.execute(select(func.count()).select_from(named.subquery())).scalar_one())
