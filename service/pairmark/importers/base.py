@@ -87,6 +87,7 @@ class Imported:
         set_aside: what lay in the folder and is no episode of this run, counted by kind.
         notes: what a person should know, one sentence each.
         understood: how columns were made out, where the importer can say more than the ledger shows.
+        places: file (and line, where there is one) of each episode, with the columns of `PLACE_SCHEMA`; null: not kept.
     """
 
     run: dict[str, Any]
@@ -95,6 +96,13 @@ class Imported:
     set_aside: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     understood: tuple[Understood, ...] = ()
+    places: pl.DataFrame | None = None
+
+
+PLACE_SCHEMA: dict[str, pl.DataType] = {
+    "task_id": pl.String(), "injection_id": pl.String(), "epoch": pl.Int64(), "attempt": pl.Int64(), "file": pl.String(),
+    "line": pl.Int64(),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ __all__ = [
     "read_bytes",
     "read_policy",
     "read_suite",
+    "sealed_arm",
     "shipped_policies",
     "write_bundle",
 ]
@@ -149,19 +150,12 @@ def write_bundle(run: dict[str, Any], frame: pl.DataFrame, directory: str | Path
         raise Malformed(
             "exists", "expected a new or empty directory, found one with content", str(directory), remedy="choose another"
         )
-    ledger_file = str(target / "episodes.jsonl")
-    typed = frame.select(*EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]  # invariant in its key
-    ordered = in_canonical_order(typed.with_columns(pl.col("attempt").fill_null(1)))
-    if not ColumnChecks(file=ledger_file, limits=DEFAULT_LIMITS).acceptable(ordered):
-        check_rows(ordered, file=ledger_file, first_line=1, limits=DEFAULT_LIMITS)
-    digest = LedgerDigest()
-    digest.update(ordered)
-    value = {**run, "episodes": {"count": ordered.height, "digest": digest.digest()}}
+    value, ordered, _ = _sealed(run, frame, str(target))
     read_document(Run, canonical_bytes(value), file=str(target / "run.json"))
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        (scratch / "run.json").write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (scratch / "run.json").write_bytes(_run_bytes(value))
         with (scratch / "episodes.jsonl").open("wb") as out:
             for start in range(0, ordered.height, 65_536):
                 out.write(canonical_lines(ordered[start : start + 65_536]))
@@ -170,6 +164,41 @@ def write_bundle(run: dict[str, Any], frame: pl.DataFrame, directory: str | Path
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def sealed_arm(run: dict[str, Any], frame: pl.DataFrame, role: Role, *, file: str) -> Arm:
+    """What `read_bundle` gives for the bundle that `write_bundle` would write, without writing it.
+
+    Args:
+        run: as for `write_bundle`.
+        frame: as for `write_bundle`.
+        role: what the run is to be in the experiment.
+        file: how errors name the bundle.
+
+    Raises:
+        Malformed: the run or a row is not well-formed.
+    """
+    value, ordered, digest = _sealed(run, frame, file)
+    document, written = read_document(Run, _run_bytes(value), file=f"{file}/run.json")
+    return Arm(role, document, digest_of(written), ordered, digest)
+
+
+def _sealed(run: dict[str, Any], frame: pl.DataFrame, file: str) -> tuple[dict[str, Any], pl.DataFrame, str]:
+    """The run with count and digest of its ledger, the ledger in canonical order, and its digest."""
+    ledger_file = f"{file}/episodes.jsonl"
+    typed = frame.select(*EPISODE_SCHEMA).cast(dict(EPISODE_SCHEMA))  # type: ignore[arg-type]  # invariant in its key
+    ordered = in_canonical_order(typed.with_columns(pl.col("attempt").fill_null(1)))
+    checks = ColumnChecks(file=ledger_file, limits=DEFAULT_LIMITS)
+    if not checks.acceptable(ordered):
+        check_rows(ordered, file=ledger_file, first_line=1, limits=DEFAULT_LIMITS)
+    checks.refuse_collisions(ordered, 1)
+    digest = LedgerDigest()
+    digest.update(ordered)
+    return {**run, "episodes": {"count": ordered.height, "digest": digest.digest()}}, ordered, digest.digest()
+
+
+def _run_bytes(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def pack_bundle(directory: str | Path, archive: str | Path) -> None:

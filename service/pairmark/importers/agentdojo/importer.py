@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed, one_line, shown
 from pairmark.importers.agentdojo.episodes import aborted_row, row_of
 from pairmark.importers.agentdojo.examples import EXAMPLES
 from pairmark.importers.agentdojo.folder import NO_ATTACK, Place, is_pipeline, pipeline_folders, places
 from pairmark.importers.agentdojo.record import Record, UnreadableRecord, read_record
+from pairmark.importers.agentdojo.records import RECORDS
 from pairmark.importers.agentdojo.sameness import OneRun
-from pairmark.importers.base import ArmName, Example, Imported, Unreadable
+from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded, Unreadable
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,9 @@ class AgentDojoImporter:
 
     name: str = "agentdojo"
     title: str = "AgentDojo log folders (one directory per pipeline)"
+    looks_for: str = "a directory with <suite>/<task>/<attack>/<injection>.json below it, or seed-* folders of such"
     examples: tuple[Example, ...] = EXAMPLES
+    records: Mapping[Fact, Recorded] = field(default_factory=lambda: RECORDS)
 
     def recognises(self, paths: Sequence[Path]) -> bool:
         try:
@@ -135,7 +140,12 @@ class AgentDojoImporter:
             "finished_at": given.get("finished_at"),
             "episodes": None,
         }
-        return Imported(run, frame_of(rows), tuple(unreadable), dict(sorted(chosen.set_aside.items())), one_run.notes())
+        files = pl.DataFrame(
+            [{**row, "file": str(place.path)} for row, (_, place) in zip(rows, chosen.episodes, strict=True)], schema=PLACE_SCHEMA
+        )
+        return Imported(
+            run, frame_of(rows), tuple(unreadable), dict(sorted(chosen.set_aside.items())), one_run.notes(), places=files
+        )
 
 
 def _read(place: Place) -> Record:

@@ -26,6 +26,7 @@ from pairmark.importers.system_file import agreed, check_system_file, run_epochs
 
 MAX_ROWS = 50_000_000
 _MOST_NAMED = 8
+_MOST_PLACES = 1_000_000
 _LISTED = ("utility", "attack_success", "delivered")
 
 
@@ -77,11 +78,14 @@ class GenericImporter:
         outward: list[Path] = []
         columns = Columns(mapping, arm, attack, epoch or 1)
         frames: list[pl.DataFrame] = []
+        places: list[pl.DataFrame] = []
         rows = 0
         for source in sources(paths, mapping, outward):
             for frame in _frames(source, mapping, arm):
                 frames.append(columns.take(frame, str(source.path), source.format == "csv"))
                 rows += frames[-1].height
+                if rows <= _MOST_PLACES:
+                    places.append(_places(frames[-1], source.path))
                 if rows > MAX_ROWS:
                     raise Malformed("too-large", f"expected at most {MAX_ROWS} rows, found more", str(source.path), remedy="split the run")
         if not rows:
@@ -106,7 +110,7 @@ class GenericImporter:
         set_aside = {"rows of other arms": columns.left_out, "links that leave the folder": len(outward)}
         return Imported(
             run, ledger, (), {kind: count for kind, count in set_aside.items() if count}, tuple(_notes(mapping, columns)),
-            tuple(_understood(columns)),
+            tuple(_understood(columns)), pl.concat(places) if rows <= _MOST_PLACES else None,
         )  # fmt: skip
 
     def _mapping(self, paths: Sequence[Path]) -> mappings.Mapping:
@@ -119,6 +123,11 @@ class GenericImporter:
                 None if not paths else str(paths[0]), remedy="write one (docs/mapping.md) and name it with --mapping",
             )  # fmt: skip
         return mappings.check_mapping(mappings.parse_mapping(_small(beside), file=str(beside)), file=str(beside))
+
+
+def _places(ledger: pl.DataFrame, file: Path) -> pl.DataFrame:
+    cells = ledger.select("task_id", "injection_id", "epoch", "attempt")
+    return cells.with_columns(pl.lit(str(file)).alias("file"), pl.lit(None, dtype=pl.Int64).alias("line"))
 
 
 def _small(path: Path) -> bytes:
