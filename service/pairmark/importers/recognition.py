@@ -1,0 +1,59 @@
+"""Which importer reads some files: the one that was named, else the only one that recognises them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pairmark.domain.errors import Malformed
+from pairmark.importers.base import Importer, TakesMapping, looks_for
+from pairmark.importers.registry import importer_of, installed_importers
+
+MAPPED = "generic"
+"""The importer that a mapping is for, where none is named."""
+
+
+def recognised_by(paths: Sequence[Path]) -> list[Importer]:
+    """Every importer that recognises all `paths`."""
+    return [importer for importer in installed_importers().values() if importer.recognises(paths)]
+
+
+def named_importer(name: str, mapping: Mapping[str, Any] | None, *, file: str | None = None) -> Importer:
+    """The importer of that name, with the mapping if there is one.
+
+    Raises:
+        Malformed: there is none, or it takes no mapping.
+    """
+    importer = importer_of(name)
+    if mapping is None:
+        return importer
+    if not isinstance(importer, TakesMapping):
+        raise Malformed(
+            "usage", f"expected no mapping for {name}, whose format is known, found one", file, remedy=f"leave it out, or read the files as {MAPPED}"
+        )
+    return importer.with_mapping(mapping, file=file)
+
+
+def reader_of(
+    paths: Sequence[Path], name: str | None = None, mapping: Mapping[str, Any] | None = None, *, mapping_file: str | None = None
+) -> Importer:
+    """The importer that is to read `paths`.
+
+    Raises:
+        Malformed: none recognises them, or several do; the message says what was looked for.
+    """
+    if name is not None or mapping is not None:
+        return named_importer(MAPPED if name is None else name, mapping, file=mapping_file)
+    found = recognised_by(paths)
+    if len(found) == 1:
+        return found[0]
+    file = str(paths[0]) if paths else None
+    if found:
+        names = ", ".join(importer.name for importer in found)
+        raise Malformed("several-readers", f"expected files of one harness, found that {names} recognise them", file, remedy="name one with --harness")
+    looked = "; ".join(f"{importer.name}: {looks_for(importer)}" for importer in installed_importers().values())
+    raise Malformed(
+        "not-recognised", f"expected the files of a harness, found none that a reader recognises (looked for {looked})", file,
+        remedy="check the path, name the harness with --harness, or write a mapping (docs/mapping.md)",
+    )  # fmt: skip
