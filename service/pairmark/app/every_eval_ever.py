@@ -1,22 +1,28 @@
-"""A certificate as Every Eval Ever records (schema 0.2.1): one aggregate record, and one line for each scored episode.
+"""A certificate as Every Eval Ever records (schema 0.3.0): one aggregate record, and one line for each scored episode.
 
-Source: the project's eval.schema.json and instance_level_eval.schema.json. Its numbers are floating point; the certificate's are exact,
-and stay with it. What its schema asks for and a ledger does not hold (prompts, transcripts) is left empty.
+Source: eval.schema.json and instance_level_eval.schema.json of the package every-eval-ever 0.3.0. Its numbers are floating point; the
+certificate's are exact, and stay with it. What its schema asks for and a ledger does not hold (prompts, transcripts) is left empty.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, Literal
+from uuid import UUID
 
+from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.documents.base import JsonValue
 from pairmark.provenance.bundle import Bundle
 from pairmark.provenance.statement import Statement
 
-VERSION = "0.2.1"
+VERSION = "0.3.0"
 Scored = Literal["benign_utility", "utility_under_attack"]
+_RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{name}{number}" for name in ("COM", "LPT") for number in range(1, 10))}
+"""Names that some systems give to devices."""
 _RATES: dict[str, tuple[str, bool, int]] = {
     "benign_utility": ("share of tasks completed without attacks", False, 0),
     "utility_under_attack": ("share of tasks completed while attacked", False, 0),
@@ -25,12 +31,35 @@ _RATES: dict[str, tuple[str, bool, int]] = {
 }
 
 
+@dataclass(frozen=True)
+class RecordPaths:
+    """Where the two files lie in the project's datastore, relative to its root: they share a folder and a name."""
+
+    aggregate: str
+    samples: str
+
+
+def record_paths(bundle: Bundle, statement: Statement, run: Mapping[str, Any]) -> RecordPaths:
+    """`data/SUITE/DEVELOPER/MODEL/UUID...`. The name has the form of a UUID of version 4, and follows from the certificate's envelope."""
+    name = UUID(hex=bundle.certificate.envelope_digest.removeprefix(DIGEST_PREFIX)[:32], version=4)
+    developer, slash, model = model_id(run).partition("/")
+    parts = [_component(part) for part in (statement.predicate.suite.name, *((developer, model) if slash else ("", developer)))]
+    stem = "/".join(["data", *parts, str(name)])
+    return RecordPaths(f"{stem}.json", f"{stem}_samples.jsonl")
+
+
+def _component(text: str) -> str:
+    """Text as the name of a folder on any system, as the datastore asks."""
+    safe = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", text).rstrip(". ")
+    return f"{safe}_" if safe == "data" or safe.split(".", 1)[0].upper() in _RESERVED else safe or "unknown"
+
+
 def aggregate_record(
     bundle: Bundle, statement: Statement, run: Mapping[str, Any], samples: Mapping[str, JsonValue], root_digest: str
 ) -> dict[str, Any]:
     """The aggregate record; `run` is the attacked run's document, `samples` says where the lines are."""
     said = statement.value["predicate"]
-    results = [result for name in _RATES if (result := _result(name, said, run)) is not None]
+    results = [result for name in _RATES if (result := _result(name, statement, run)) is not None]
     return {
         "schema_version": VERSION,
         "evaluation_id": evaluation_id(statement, run),
@@ -70,6 +99,7 @@ def sample_lines(statement: Statement, run: Mapping[str, Any], name: Scored, epi
             "evaluation_id": identifier,
             "model_id": model,
             "evaluation_name": name,
+            "evaluation_result_id": f"{identifier}#{name}",
             "sample_id": f"{cell}, epoch {episode['epoch']}",
             "interaction_type": "agentic",
             "input": {"raw": cell, "reference": []},
@@ -99,14 +129,19 @@ def model_id(run: Mapping[str, Any]) -> str:
 
 def _model(run: Mapping[str, Any]) -> dict[str, Any]:
     model = run["system"]["model"] or {}
-    found: dict[str, Any] = {"name": model.get("requested") or "unknown", "id": model_id(run)}
+    found: dict[str, Any] = {
+        "name": model.get("requested") or "unknown",
+        "id": model_id(run),
+        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+    }
     if model.get("provider"):
         found["inference_platform"] = model["provider"]
     return found
 
 
-def _result(name: str, said: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any] | None:
+def _result(name: str, statement: Statement, run: Mapping[str, Any]) -> dict[str, Any] | None:
     """One rate; none where it is undefined, since the schema knows no such score."""
+    said = statement.value["predicate"]
     metric = said["metrics"][name]
     if metric["value"] is None:
         return None
@@ -123,7 +158,8 @@ def _result(name: str, said: Mapping[str, Any], run: Mapping[str, Any]) -> dict[
     else:
         score["details"]["no_interval"] = interval["reason"]
     suite, attack, defenses = said["suite"], run["attack"], run["system"]["defenses"] or []
-    return {
+    result: dict[str, Any] = {
+        "evaluation_result_id": f"{evaluation_id(statement, run)}#{name}",
         "evaluation_name": name,
         "source_data": {
             "dataset_name": suite["labels"][0],
@@ -144,6 +180,16 @@ def _result(name: str, said: Mapping[str, Any], run: Mapping[str, Any]) -> dict[
         },
         "score_details": score,
     }
+    sent = _generation(run["system"]["decoding"])
+    if sent:
+        result["generation_config"] = {"generation_args": sent}
+    return result
+
+
+def _generation(decoding: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The decoding parameters that the schema has a place for, where one was sent."""
+    known = {} if decoding is None else decoding
+    return {key: known[key] for key in ("temperature", "top_p", "max_tokens") if known.get(key) is not None}
 
 
 def _metadata(episode: Mapping[str, Any]) -> dict[str, str]:

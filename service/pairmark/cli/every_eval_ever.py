@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from pairmark.app.every_eval_ever import aggregate_record, sample_lines
+from pairmark.app.every_eval_ever import aggregate_record, record_paths, sample_lines
 from pairmark.cli.whole_files import write_whole
 from pairmark.provenance.bundle import parse_bundle
 from pairmark.provenance.statement import Statement, read_statement
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
 
 def write_records(client: Client, certificate: str, folder: Path) -> list[Path]:
-    """Write `CERTIFICATE.json` and `CERTIFICATE_samples.jsonl` into `folder`; their paths."""
+    """Write both files into `folder`, where the project's datastore has them below its root; their paths."""
     bundle = parse_bundle(client.log.bundle(certificate))
     statement = read_statement(bundle.certificate.envelope.payload)
     root_digest = parse_trust(client.log.trust()).root_digest
-    folder.mkdir(parents=True, exist_ok=True)
-    record, samples = folder / f"{certificate}.json", folder / f"{certificate}_samples.jsonl"
     attacked = client.run(statement.predicate.arms.attacked.id).value["run"]
+    places = record_paths(bundle, statement, attacked)
+    record, samples = folder / places.aggregate, folder / places.samples
+    record.parent.mkdir(parents=True, exist_ok=True)
     count = write_whole(samples, _lines(client, statement, attacked))
     where: dict[str, Any] = {
-        "format": "jsonl", "file_path": samples.name, "hash_algorithm": "sha256",
+        "format": "jsonl", "file_path": places.samples, "hash_algorithm": "sha256",
         "checksum": hashlib.sha256(samples.read_bytes()).hexdigest(), "total_rows": count,
     }  # fmt: skip
     value = aggregate_record(bundle, statement, attacked, where, root_digest)
