@@ -84,3 +84,15 @@ class TooManyRequests(PairmarkError):
 
     def __str__(self) -> str:
         return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+@dataclass(eq=False)
+class NotCurrent(PairmarkError):
+    """A change to something that is not as the caller read it (HTTP 412), or that the caller does not say it read (428)."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")

@@ -17,7 +17,7 @@ from pairmark.domain.errors import Conflict, Malformed, NotFound, shown
 NewSecret = Callable[[], str]
 """A new secret of at least 128 random bits, without a dot."""
 
-TOKEN_PREFIX = "pmk"
+TOKEN_PREFIX = "pmk"  # noqa: S105 - not a secret
 FIRST_NAME = "Local"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from pairmark.domain.access import Permission, Principal, Role
+from pairmark.domain.access import EVERYTHING, Permission, Principal, Role, Viewer
 
 Episodes = Literal["public", "private"]
 
@@ -91,6 +91,13 @@ class Actor:
     action: str
     address: str | None = None
     request: str | None = None
+    everywhere: bool = False
+    """Whether this call has to see every organisation's records: only to end what rests on a defect."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """What the call sees."""
+        return EVERYTHING if self.everywhere else self.principal.viewer
 
 
 class People(Protocol):

@@ -9,9 +9,11 @@ from pairmark.provenance.entries import Reason, StatusChange
 
 
 class PublishRequest(Document):
-    """An empty object: there is nothing to choose."""
+    """`episodes` says whether everybody may read the episodes too, or only documents, numbers and what is proven of them."""
 
     title: ClassVar[str] = "publication"
+
+    episodes: Literal["public", "private"] = "public"
 
 
 class RevokeRequest(Document):

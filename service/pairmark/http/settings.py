@@ -33,6 +33,13 @@ class Settings:
         anonymous_requests_per_minute: requests without a key from one address, where keys are wanted.
         host: address to listen on.
         port: port to listen on; 0 lets the system choose.
+        workers: processes that serve together on one address.
+        log_format: `text` for people, `json` for one object per line.
+        otlp_endpoint: URL of an OpenTelemetry collector that traces are sent to (extra `telemetry`); by default nothing is sent anywhere.
+        max_connections: connections at the same time, in each process.
+        max_header_bytes: a request's line and headers.
+        header_seconds: how long a request's head may take to arrive.
+        upload_seconds: how long a whole body may take to arrive.
         max_document_bytes: a JSON body.
         max_upload_bytes: a ledger as sent, compressed or not.
         max_ledger_bytes: a ledger after decompression.
@@ -62,6 +69,13 @@ class Settings:
     anonymous_requests_per_minute: int = 300
     host: str = "127.0.0.1"
     port: int = 8000
+    workers: int = 1
+    log_format: str = "text"
+    otlp_endpoint: str | None = None
+    max_connections: int = 1000
+    max_header_bytes: int = 32 * 1024
+    header_seconds: int = 10
+    upload_seconds: int = 3600
     max_document_bytes: int = 16 * MIB
     max_upload_bytes: int = 1024 * MIB
     max_ledger_bytes: int = 8 * 1024 * MIB
@@ -89,6 +103,14 @@ class Settings:
     def embedded(self) -> bool:
         """True if the database is the service's own file, which nobody else migrates."""
         return self.database_url is None
+
+    def environment(self) -> dict[str, str]:
+        """The variables that give these settings to another process; those at their default are left out."""
+        return {
+            f"{PREFIX}{each.name.upper()}": str(getattr(self, each.name))
+            for each in fields(self)
+            if getattr(self, each.name) != each.default
+        }
 
     @classmethod
     def of(cls, environment: Mapping[str, str], **given: Any) -> Settings:

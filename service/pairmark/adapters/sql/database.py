@@ -40,12 +40,12 @@ class SqlDatabase:
         self._reading, self._writing = reading(engine), writing(engine)
         self.after_logging: Callable[[], object] | None = None
         """Called after a commit that logged something, before its writer goes on: publishes the log."""
-        self._actor = SERVICE
+        self.actor = SERVICE
 
     def acting(self, actor: Actor) -> SqlDatabase:
         """The same database as one caller sees it, whose changes are noted as that caller's."""
         seen = copy(self)
-        seen._actor = actor
+        seen.actor = actor
         return seen
 
     @classmethod
@@ -57,7 +57,7 @@ class SqlDatabase:
     def reading(self) -> Iterator[SqlTables]:
         """One consistent view. Nothing can be written through it: what is tried is refused or rolled back."""
         with _availability(), Session(self._reading) as session:
-            yield SqlTables(session, self._actor.principal.viewer)
+            yield SqlTables(session, self.actor.viewer)
 
     def write(self, work: Callable[[SqlTables], ResultT]) -> ResultT:
         """Run `work` in one transaction and commit; again on a fresh view when another writer came first."""
@@ -72,12 +72,12 @@ class SqlDatabase:
 
     def _write_once(self, work: Callable[[SqlTables], ResultT]) -> ResultT:
         with Session(self._writing) as session:
-            who, changes = self._actor.principal, Changes(session)
-            tables = SqlTables(session, who.viewer, who.owner)
+            who, changes = self.actor.principal, Changes(session)
+            tables = SqlTables(session, self.actor.viewer, who.owner)
             result = work(tables)
             session.flush()
             if changes.found:
-                tables.audit.add(f"audit-{secrets.token_hex(16)}", moment(datetime.now(UTC)), self._actor, changes.found)
+                tables.audit.add(f"audit-{secrets.token_hex(16)}", moment(datetime.now(UTC)), self.actor, changes.found)
             session.commit()
         if tables.grown and self.after_logging is not None:
             self.after_logging()

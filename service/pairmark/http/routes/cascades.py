@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import APIRouter, Response
 
 from pairmark.app.cascade import Dependents, cascade, dependents
@@ -25,6 +27,8 @@ router = APIRouter(prefix="/v1/cascades", tags=["certificates"])
 def post_cascade(body: WithJson, once: WithOnce, services: WithServices) -> Response:
     """List every certificate that rests on a defect (200, `dry_run`), or revoke them all under one log entry (201)."""
     asked, _ = body.read(CascadeRequest)
+    services.require_operator("end certificates of every organisation")
+    once = replace(once, services=services.everywhere())
 
     def answer(tables: Tables) -> KeptAnswer:
         found = dependents(tables, asked.reason, asked.digest)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from pairmark.adapters.telemetry.spans import span
 from pairmark.app.badge import badge_svg
 from pairmark.app.log_read import newest_checkpoint, receipt_of
 from pairmark.app.moments import moment
@@ -174,4 +175,5 @@ def _publish(services: Services, certificate_id: str) -> None:
     with services.database.reading() as tables:
         release_of(tables, certificate_id)
         size = tables.log.about(certificate_id)[-1].index + 1
-    services.publisher.cover(size)
+    with span("publish"):
+        services.publisher.cover(size)

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from pairmark.adapters.telemetry.spans import span
 from pairmark.app.certify import Certified, Claim, Evidence, Judged, claim_of, evidence_of, find, judge, record
 from pairmark.app.disprove import disproving_claim
 from pairmark.app.ownership import require_own_certification, require_own_runs
@@ -108,11 +109,15 @@ def _judged(once: Once, services: Services, worker: Worker, claim: Any) -> Respo
         with services.turns:
             with services.database.reading() as tables:
                 there = find(tables, asked)  # an equal request may have been quicker
-            return judge(evidence, services.ledgers, services.quality) if there is None else there
+            if there is not None:
+                return there
+            with span("check", episodes=evidence.episodes):
+                return judge(evidence, services.ledgers, services.quality)
 
     def keep(tables: Tables, prepared: Certified | Evidence | Judged) -> KeptAnswer:
         if isinstance(prepared, Judged):
-            prepared = record(tables, prepared, services.signing, services.new_id, services.clock())
+            with span("certify"):
+                prepared = record(tables, prepared, services.signing, services.new_id, services.clock())
         if isinstance(prepared, Evidence):
             queued = queue(tables, prepared.claim, services.new_id("certification"), services.clock())
             if not isinstance(queued, Certified):

@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from pairmark.adapters.ledger_store import EpisodeFilter
+from pairmark.adapters.telemetry.spans import span
 from pairmark.app.ownership import require_open_episodes, require_own_runs
 from pairmark.app.paging import cursor_at, place_of, query_mark
 from pairmark.app.ports import Seal
@@ -57,7 +58,7 @@ def _expected(services: Services, run_id: str) -> OpenRun:
 
 
 def _seal(services: Services, expected: OpenRun, spooled: SpooledLedger) -> Response:
-    with closing(spooled.file), services.turns, services.ledgers.incoming(spooled.file, spooled.form) as incoming:
+    with closing(spooled.file), services.turns, span("upload"), services.ledgers.incoming(spooled.file, spooled.form) as incoming:
         check_ledger(expected, incoming.ledger)
         incoming.keep()  # the object first, then the row that makes it readable
     ledger = incoming.ledger

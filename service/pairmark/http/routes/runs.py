@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from pairmark.app.amend_run import amend_run
 from pairmark.app.announce_run import announce_run
+from pairmark.app.ownership import require_own_runs
 from pairmark.app.ports import KeptAnswer, StoredRun, Tables
 from pairmark.app.read_run import RunRead, read_run
 from pairmark.domain.canonical import canonical_bytes
@@ -57,7 +58,12 @@ def post_run(body: WithJson, once: WithOnce, services: WithServices) -> Response
 def put_run(run_id: str, body: WithJson, services: WithServices) -> Response:
     """Supply the full document; it may differ from the announced one only where that was null."""
     _, value = body.read(Run)
-    stored = services.database.write(lambda tables: amend_run(tables, run_id, value, services.clock()))
+
+    def amend(tables: Tables) -> StoredRun:
+        require_own_runs(tables, (run_id,))
+        return amend_run(tables, run_id, value, services.clock())
+
+    stored = services.database.write(amend)
     return changing_json(run_answer(stored, value))
 
 

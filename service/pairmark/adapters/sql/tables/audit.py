@@ -14,6 +14,9 @@ from pairmark.adapters.sql.people_models import AuditRow
 from pairmark.app.people_records import Actor, AuditEntry, AuditQuery
 
 SECRET = frozenset({"secret_digest"})
+NOISE = frozenset({"last_used_at"})
+"""That a key was used is no change of state."""
+
 UNSEEN = (DocumentRow, KeyRow, AuditRow)
 """Documents are named by the rows that use them; idempotency keys change nothing that anybody reads."""
 
@@ -32,7 +35,7 @@ class Changes:
             self._note(row, None, _values(row))
         for row in session.dirty:
             before, after = _difference(row)
-            if after:
+            if after.keys() - NOISE:
                 self._note(row, before, after)
         for row in session.deleted:
             self._note(row, _values(row), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import func, insert, select, tuple_, update
+from sqlalchemy import Select, case, exists, func, insert, select, tuple_, update
 from sqlmodel import Session, col
 
 from pairmark.adapters.sql.log_models import (
@@ -72,11 +72,22 @@ class SqlLog:
         return LogHead(*row)
 
     def of_index(self, index: int) -> LogRecord | None:
-        row = self._session.execute(select(_index, _entry, _envelope).where(_index == index)).first()
+        row = self._session.execute(self._shown().where(_index == index)).first()
         return None if row is None else LogRecord(*row)
 
     def page(self, start: int, limit: int) -> tuple[LogRecord, ...]:
-        return _records(self._session.execute(select(_index, _entry, _envelope).where(_index >= start).order_by(_index).limit(limit)))
+        return _records(self._session.execute(self._shown().where(_index >= start).order_by(_index).limit(limit)))
+
+    def _shown(self) -> Select[tuple[int, bytes, bytes | None]]:
+        """Entries, without the envelopes of certificates that the viewer may not read."""
+        if self._viewer.everything:
+            return select(_index, _entry, _envelope)
+        hidden = exists(
+            select(col(ReleaseRow.certificate)).where(
+                col(ReleaseRow.index) == _index, ~certificate_seen(self._viewer, col(ReleaseRow.certificate))
+            )
+        )
+        return select(_index, _entry, case((hidden, None), else_=_envelope))
 
     def about(self, subject: str) -> tuple[LogRecord, ...]:
         if not is_plain(subject):

@@ -1,0 +1,1 @@
+"""Identity providers: who a signed token is about."""
