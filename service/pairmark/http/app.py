@@ -21,6 +21,7 @@ from pairmark.domain.discovery import discover
 from pairmark.http.access import require_known_needs
 from pairmark.http.crashes import CrashesAreProblems
 from pairmark.http.openapi import DESCRIPTION, describe
+from pairmark.http.pages.site import add_pages
 from pairmark.http.private import AnswersArePrivate
 from pairmark.http.problems import add_problem_handlers
 from pairmark.http.services import Services, build_services
@@ -67,6 +68,7 @@ def create_app(settings: Settings) -> FastAPI:
         if not isinstance(router, APIRouter):
             raise TypeError(f"expected a router in pairmark.http.routes, found {router!r}")
         app.include_router(router)
+    add_pages(app)
     require_known_needs(app)
     if tracing is not None:
         tracing.watch(app)

@@ -1,0 +1,92 @@
+"""A report's findings as a checklist, in the words of `pairmark check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from pairmark.rules.base import Rule
+from pairmark.rules.registry import installed_rules
+
+CELLS_SHOWN: Final = 20
+OUTCOMES: Final = {
+    "passed": ("✓", "passed"),
+    "failed": ("✗", "FAILED"),
+    "held": ("⏸", "HELD"),
+    "not_applicable": ("–", "not applicable"),
+    "crashed": ("⚠", "CRASHED"),
+}
+VERDICTS: Final = {
+    "certified": ("✓", "the two arms are the same experiment and the injections arrived; the numbers are released"),
+    "refused": ("✗", "a rule failed, so no numbers are certified"),
+    "quarantined": ("⏸", "held until a reviewer disproves what is suspicious, so no numbers are certified"),
+}
+
+
+@dataclass(frozen=True)
+class EvidenceList:
+    """A list of the evidence: where it stands, its first values, and how many there are in all."""
+
+    name: str
+    values: tuple[str, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class ChecklistLine:
+    """A rule's finding. Of one that did not pass, the message's parts, its lists, and what to do."""
+
+    rule: str
+    outcome: str
+    sign: str
+    word: str
+    title: str | None
+    why: str | None
+    message: tuple[str, ...]
+    lists: tuple[EvidenceList, ...]
+    remedy: str | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to do about it."""
+        return self.outcome in ("failed", "held", "crashed")
+
+
+def checklist(findings: Sequence[Mapping[str, Any]]) -> list[ChecklistLine]:
+    """One line for each finding, in the policy's order."""
+    return [_line(finding) for finding in findings]
+
+
+def _line(finding: Mapping[str, Any]) -> ChecklistLine:
+    outcome, message, rule = finding["outcome"], finding["message"], _rules().get(finding["rule"])
+    sign, word = OUTCOMES[outcome]
+    opened = outcome in ("failed", "held", "crashed")
+    remedy = rule.remedy if rule is not None and opened and outcome != "crashed" else None
+    if remedy is not None:
+        message = message.removesuffix(f"; {remedy}")
+    return ChecklistLine(
+        rule=finding["rule"], outcome=outcome, sign=sign, word=word, title=None if rule is None else rule.title,
+        why=None if rule is None else rule.why, message=tuple(message.split("; ")) if opened else (message,),
+        lists=tuple(_lists((), finding["evidence"])) if opened else (), remedy=remedy,
+    )  # fmt: skip
+
+
+@cache
+def _rules() -> Mapping[str, Rule]:
+    """Every rule by id, of several versions the newest."""
+    return {name: rule for (name, _), rule in sorted(installed_rules().items())}
+
+
+def _lists(path: tuple[str, ...], evidence: Any) -> Iterator[EvidenceList]:
+    """Lists of plain values, with the count that stands beside them."""
+    if not isinstance(evidence, Mapping):
+        return
+    for key, value in evidence.items():
+        plain = isinstance(value, list | tuple) and not any(isinstance(item, Mapping | list | tuple) for item in value)
+        if plain and value:
+            total = next((evidence[name] for name in ("count", "out_of_place") if isinstance(evidence.get(name), int)), len(value))
+            yield EvidenceList(" ".join((*path, key)).replace("_", " "), tuple(map(str, value[:CELLS_SHOWN])), total)
+        elif not isinstance(value, list | tuple):
+            yield from _lists((*path, key), value)

@@ -1,0 +1,1 @@
+"""Plots: where things stand on a drawing surface. Templates draw them as SVG, with attributes and classes only."""

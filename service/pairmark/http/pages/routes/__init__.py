@@ -1,0 +1,1 @@
+"""The pages, one module for what belongs together; each has a `router`."""

@@ -1,0 +1,37 @@
+"""Certifications: the verdict rule by rule."""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+
+from pairmark.http.pages.checklist import VERDICTS, checklist
+from pairmark.http.pages.parameters import parameters
+from pairmark.http.pages.rendering import page
+from pairmark.http.pages.routing import page_router
+from pairmark.http.pages.sources import WithSources
+from pairmark.http.routes.certification_list import CertificationParams
+
+router = page_router()
+
+LISTED = 50
+
+
+@router.get("/certifications")
+def get_certifications(request: Request, sources: WithSources) -> Response:
+    """Every verdict, the newest first."""
+    params = parameters(request, CertificationParams)
+    found = sources.certifications(params.verdict, waiting=params.waiting, cursor=params.cursor, limit=LISTED)
+    return page(request, "certifications.html", certifications=found, verdict=params.verdict, waiting=params.waiting)
+
+
+@router.get("/certifications/{certification_id}")
+def get_certification(certification_id: str, request: Request, sources: WithSources) -> Response:
+    """A verdict as a checklist, or that it is being worked on."""
+    found = sources.certification(certification_id)
+    if found["report"] is None:
+        return page(request, "certification_waiting.html", 202, {"Retry-After": "2"}, certification=found)
+    report = found["report"]
+    return page(
+        request, "certification.html", certification=found, report=report, lines=checklist(report["findings"]), means=VERDICTS[report["verdict"]],
+        runs=found["runs"],
+    )  # fmt: skip

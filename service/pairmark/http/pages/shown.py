@@ -1,0 +1,144 @@
+"""How values look on a page: percent, points, times, digests, names. Numbers are only written another way, never worked out."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from markupsafe import Markup, escape
+
+from pairmark.stats.exact import decimal_string
+
+FOLDED: Final = 160
+"""Characters of a name that are shown at once; the rest is one click away."""
+
+_SPACE: Final = "\N{NO-BREAK SPACE}"
+_MINUS: Final = "\N{MINUS SIGN}"
+
+
+def percent(number: str) -> str:
+    """A fraction or decimal of 1 in percent, two places, ties to even."""
+    return decimal_string(Fraction(number) * 100, 2).replace("-", _MINUS)
+
+
+def points(number: str) -> str:
+    """A difference in percentage points with its sign, two places."""
+    shown = decimal_string(Fraction(number) * 100, 2)
+    return shown.replace("-", _MINUS) if shown.startswith("-") or not Fraction(shown) else f"+{shown}"
+
+
+def short_points(number: str) -> str:
+    """A share in points without zeros that say nothing."""
+    shown = decimal_string(Fraction(number) * 100, 2)
+    return (shown.rstrip("0").rstrip(".") if "." in shown else shown).replace("-", _MINUS)
+
+
+def decimal(number: str, places: int) -> str:
+    """A decimal with fewer places, ties to even, thousands apart."""
+    exact = Decimal(number).quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+    return f"{exact:,f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", _MINUS)
+
+
+def whole(number: int) -> str:
+    """A count, thousands apart."""
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", _MINUS)
+
+
+def words(key: str) -> str:
+    """A key in words: `utility_drop` is utility drop."""
+    return key.replace("_", " ").replace("-", " ")
+
+
+def name(text: object) -> Markup:
+    """Text from outside: isolated from the direction of what stands around it, its invisible characters shown, the rest of a long one folded."""
+    given = str(text)
+    if len(given) <= FOLDED:
+        return Markup("<bdi>{}</bdi>").format(_visible(given))
+    return Markup('<details class="long"><summary><bdi>{}…</bdi></summary><bdi>{}</bdi></details>').format(
+        _visible(given[:FOLDED]), _visible(given)
+    )
+
+
+def inline(text: object, limit: int = 48) -> str:
+    """The same for places that take text only, such as a label in a plot: invisible characters as ?, cut at `limit`."""
+    given = "".join("?" if _is_hidden(character) else character for character in str(text)[: limit + 1])
+    return given if len(given) <= limit else f"{given[: limit - 1]}…"
+
+
+def _visible(text: str) -> Markup:
+    if text.isascii() and text.isprintable():
+        return escape(text)
+    return Markup("").join(
+        Markup('<span class="hidden-character">U+{:04X}</span>').format(ord(character)) if _is_hidden(character) else character
+        for character in text
+    )
+
+
+def _is_hidden(character: str) -> bool:
+    """Control and format characters (direction marks among them), private and half ones, line separators."""
+    return unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp") and character != "\n"
+
+
+def digest(value: str, label: str = "digest") -> Markup:
+    """A digest, shortened, with a button that copies all of it."""
+    kind, _, hexadecimal = value.rpartition(":")
+    short = f"{kind}:{hexadecimal[:8]}…{hexadecimal[-4:]}" if kind and len(hexadecimal) > 16 else value
+    return Markup(
+        '<span class="copied"><code title="{value}">{short}</code>'
+        '<button type="button" class="copy" data-copy="{value}" aria-label="Copy the {label} {short}" hidden>copy</button></span>'
+    ).format(value=value, short=short, label=label)
+
+
+def identifier(value: str, url: str | None = None) -> Markup:
+    """An id of ours, shortened, as a link where it leads somewhere."""
+    kind, _, rest = value.rpartition("-")
+    short = f"{kind}-{rest[:8]}…" if kind and len(rest) > 16 else inline(value, 60)
+    inner = Markup('<code title="{}">{}</code>').format(value, short)
+    return inner if url is None else Markup('<a href="{}">{}</a>').format(url, inner)
+
+
+def when(text: str) -> Markup:
+    """A time in UTC to the second; a script puts the local one in its title."""
+    moment = datetime.fromisoformat(text.upper()).astimezone(UTC)
+    return Markup('<time datetime="{}">{}{}UTC</time>').format(
+        moment.strftime("%Y-%m-%dT%H:%M:%SZ"), moment.strftime("%Y-%m-%d %H:%M:%S").replace(" ", _SPACE), _SPACE
+    )
+
+
+def day(text: str) -> str:
+    """The day of a time, in UTC."""
+    return datetime.fromisoformat(text.upper()).astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def query(base: str, given: Mapping[str, Any] | None = None, **more: Any) -> str:
+    """An address with parameters; those that are None or empty are left out, lists are repeated."""
+    parts: list[tuple[str, str]] = []
+    for key, value in {**(given or {}), **more}.items():
+        several = value if isinstance(value, list | tuple) else [value]
+        parts += [(key, str(one)) for one in several if one is not None and one != ""]
+    return f"{base}?{urlencode(parts)}" if parts else base
+
+
+def segment(value: str) -> str:
+    """A part of a path."""
+    return quote(value, safe=":")
+
+
+def defenses(found: list[dict[str, Any]] | None) -> str | None:
+    """Defenses as `name version`; None where they are unrecorded."""
+    if found is None:
+        return None
+    return ", ".join(" ".join(part for part in (one["name"], one["version"]) if part) for one in found) or "no defense"
+
+
+def models(system: Mapping[str, Any]) -> str | None:
+    """The served models, else the one asked for; None where neither is recorded."""
+    model = system["model"]
+    if model is None:
+        return None
+    return ", ".join(model["served"] or ()) or model["requested"]

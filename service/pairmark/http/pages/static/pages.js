@@ -1,0 +1,120 @@
+// What a page can do beyond being read: copy, local times, a live plan, a cell under the pointer. Everything works without it.
+"use strict";
+
+const said = document.createElement("p");
+said.className = "unseen";
+said.setAttribute("role", "status");
+document.body.append(said);
+
+const copyTo = async (button, text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "copied";
+    said.textContent = "Copied";
+  } catch {
+    button.textContent = "press Ctrl+C";
+    const range = document.createRange();
+    range.selectNodeContents(button.parentElement.querySelector("pre, code"));
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+  }
+  setTimeout(() => { button.textContent = "copy"; }, 1500);
+};
+
+const enliven = (root) => {
+  for (const button of root.querySelectorAll("button.copy")) {
+    button.hidden = false;
+    button.addEventListener("click", () => copyTo(button, button.dataset.copy ?? button.parentElement.querySelector("pre").textContent));
+  }
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const moment = new Date(time.dateTime);
+    if (!Number.isNaN(moment.valueOf())) time.title = `${moment.toLocaleString()} where you are`;
+  }
+};
+enliven(document);
+
+// a page that waits looks again
+const waiting = document.querySelector("[data-reload]");
+if (waiting) setTimeout(() => location.reload(), 1000 * Number(waiting.dataset.reload));
+
+// the plan: a slider for every number, and the answer without a button
+const form = document.querySelector("form[data-live]");
+if (form) {
+  for (const input of form.querySelectorAll("[data-slider-max]")) {
+    const slider = document.createElement("input");
+    slider.type = "range";
+    slider.min = input.dataset.sliderMin;
+    slider.max = input.dataset.sliderMax;
+    slider.step = input.dataset.sliderStep;
+    slider.setAttribute("aria-label", `${input.parentElement.querySelector("span").textContent.trim()}, slider`);
+    if (input.value === "") slider.classList.add("unset");
+    slider.value = input.value === "" ? slider.min : input.value;
+    slider.addEventListener("input", () => { input.value = slider.value; ask(); });
+    input.addEventListener("input", () => { if (input.value !== "") slider.value = input.value; ask(); });
+    input.after(slider);
+  }
+  const target = document.getElementById(form.dataset.live);
+  let asked = 0;
+  let timer = 0;
+  const show = async (turn) => {
+    const given = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+    const address = `${form.getAttribute("action")}?${given}`;
+    target.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(address, { headers: { Accept: "text/html" } });
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(form.dataset.live);
+      if (turn !== asked || !found) return;
+      target.replaceChildren(...found.children);
+      enliven(target);
+      history.replaceState(null, "", address);
+    } finally {
+      if (turn === asked) target.removeAttribute("aria-busy");
+    }
+  };
+  function ask() {
+    clearTimeout(timer);
+    asked += 1;
+    const turn = asked;
+    timer = setTimeout(() => show(turn), 200);
+  }
+}
+
+// the map: one listener for all cells
+const map = document.querySelector("svg[data-map]");
+if (map) {
+  const rows = map.dataset.map.split(" ");
+  const size = Number(map.dataset.cell);
+  const tasks = [...map.querySelectorAll("[data-row]")].map((one) => one.dataset.row);
+  const injections = [...map.querySelectorAll("[data-column]")].map((one) => one.dataset.column);
+  const cursor = map.querySelector(".cursor");
+  const line = document.querySelector("[data-map-says]");
+  const kinds = {
+    l: "lost: done without the attack, not under it", g: "gained: done under attack only", k: "kept: done in both arms",
+    n: "neither: done in no arm", m: "the epochs differ", u: "no pair of outcomes",
+  };
+  const place = (event) => {
+    const box = map.getBoundingClientRect();
+    const scale = map.viewBox.baseVal.width / box.width;
+    const column = Math.floor(((event.clientX - box.left) * scale - Number(map.dataset.left)) / size);
+    const row = Math.floor(((event.clientY - box.top) * scale - Number(map.dataset.top)) / size);
+    const letter = rows[row]?.[column] ?? ".";
+    return letter === "." ? null : { row, column, letter };
+  };
+  const say = (found) => {
+    cursor.setAttribute("visibility", found ? "visible" : "hidden");
+    map.classList.toggle("over-cell", Boolean(found));
+    if (!found) { line.textContent = ""; return; }
+    cursor.setAttribute("x", Number(map.dataset.left) + found.column * size);
+    cursor.setAttribute("y", Number(map.dataset.top) + found.row * size);
+    const success = found.letter === found.letter.toUpperCase() ? "; the attack succeeded" : "";
+    line.textContent = `${tasks[found.row]} × ${injections[found.column]}: ${kinds[found.letter.toLowerCase()]}${success}`;
+  };
+  map.addEventListener("pointermove", (event) => say(place(event)));
+  map.addEventListener("pointerleave", () => say(null));
+  map.addEventListener("click", (event) => {
+    const found = place(event);
+    if (!found || event.target.closest("a")) return;
+    const given = new URLSearchParams({ task: tasks[found.row], injection: injections[found.column] });
+    location.assign(`${map.dataset.pairs}?${given}`);
+  });
+}
