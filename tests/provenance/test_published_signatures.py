@@ -102,12 +102,44 @@ def wycheproof(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 def test_wycheproof_s_ed25519_cases() -> None:
     for group, case in wycheproof("ed25519_test.json"):
         public = bytes.fromhex(group["publicKey"]["pk"])
-        try:
-            held = ed25519.verifies(public, bytes.fromhex(case["sig"]), bytes.fromhex(case["msg"]))
-        except Malformed as refused:  # a key of small order: refused whatever the signature
-            assert refused.code == "weak-key"
+        if {"SmallOrderPublicKey", "MixedOrderPublicKey"} & set(case["flags"]):  # others may accept them; here the key itself is refused
+            assert case["result"] != "valid"
+            with pytest.raises(Malformed, match="weak-key"):
+                ed25519.load_public(public)
             continue
+        held = ed25519.verifies(public, bytes.fromhex(case["sig"]), bytes.fromhex(case["msg"]))
         assert held is (case["result"] == "valid"), case
+
+
+@pytest.mark.parametrize(
+    "public",
+    ["15deb30729eb3e465c88f11b57d0c8d36eb0f670c3b22d2f80ea6049eeb2c23b", "280fa1145bb421c1586eeadfb0f96ba1a25673111eca768773dafedf9b4e5a38",
+     "fb8ae86afa72f86ab074c3a51440df0d72c13c44cd1c4ae510681b419504974a"],
+)
+def test_a_key_of_mixed_order_is_refused(public: str) -> None:
+    """Wycheproof ed25519_test, cases 160, 168 and 163. With it one private key could stand under several ids."""
+    with pytest.raises(Malformed, match="mixed order"):
+        ed25519.load_public(bytes.fromhex(public))
+
+
+@pytest.mark.parametrize("number", range(64))
+def test_keys_that_are_made_are_of_prime_order_and_their_sums_with_small_points_are_not(number: int) -> None:
+    public = ed25519.public_bytes(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32))
+    ed25519.load_public(public)
+    y = int.from_bytes(public, "little") & (2**255 - 1)
+    opposite = little((FIELD - y) | ((public[-1] >> 7 ^ 1) << 255))  # plus the point of order two: (x, y) becomes (-x, -y)
+    with pytest.raises(Malformed, match="mixed order"):
+        ed25519.load_public(opposite)
+
+
+def test_bytes_that_are_no_point_are_no_key() -> None:
+    refused = []
+    for number in range(2, 40):
+        try:
+            ed25519.load_public(little(number))
+        except Malformed as problem:
+            refused.append(problem.code)
+    assert "invalid-key" in refused
 
 
 def test_wycheproof_s_p256_cases_in_the_one_form_that_is_accepted() -> None:
