@@ -1,0 +1,210 @@
+"""Reading the logs of a run into rows, sample by sample: which are of the arm, which attempt each is, and what was never run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pairmark.domain.errors import Malformed, shown
+from pairmark.importers.base import ArmName, Unreadable
+from pairmark.importers.inspect.episodes import Cell, Ids, episode_of, unread_row
+from pairmark.importers.inspect.header import attack_of, sandbox_text
+from pairmark.importers.inspect.limits import LIMITS, too_large
+from pairmark.importers.inspect.log_file import Key, Log, ReadSample
+from pairmark.importers.inspect.mapping import InspectMapping
+from pairmark.importers.inspect.one_run import Evaluation
+from pairmark.importers.inspect.outcome import NOT_IN_LOG, edits_of
+from pairmark.importers.inspect.payload import Wording, wordings
+from pairmark.importers.inspect.sent import Sent
+
+LISTED = 20
+"""How many cells a note names; it counts all."""
+
+
+@dataclass
+class Told:
+    """Samples that a note is about: counted, and the first of them named."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        self.count += 1
+        if len(self.first) < LISTED:
+            self.first.append(text)
+
+    def __str__(self) -> str:
+        more = self.count - len(self.first)
+        return "; ".join(self.first) + (f" and {more} more" if more else "")
+
+
+@dataclass
+class Collected:
+    """What the logs hold of the arm; `used`: the logs that hold any of it. A row has the log's name beside its columns, as `file`."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    used: set[Path] = field(default_factory=set)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    set_aside: Counter[str] = field(default_factory=Counter)
+    sent: Sent = field(default_factory=Sent)
+    attacks: dict[tuple[str | None, str | None], None] = field(default_factory=dict)
+    sandboxes: dict[str, None] = field(default_factory=dict)
+    edited: Told = field(default_factory=Told)
+    invalidated: Told = field(default_factory=Told)
+    fallbacks: Told = field(default_factory=Told)
+    unnamed: Told = field(default_factory=Told)
+    repeated: int = 0
+    never_run: int = 0
+    unrecorded: int = 0
+
+
+class Collector:
+    """Reads evaluations one after the other."""
+
+    def __init__(self, mapping: InspectMapping, ids: Ids, arm: ArmName, attack: str | None, epoch: int | None) -> None:
+        self._mapping, self._ids, self._arm, self._attack, self._epoch = mapping, ids, arm, attack, epoch
+        self.found = Collected()
+
+    def read(self, evaluation: Evaluation) -> None:
+        """All samples of an evaluation's logs, then the open cells: planned, and in none of them."""
+        cells: dict[str | int, Cell] = {}
+        attempts: dict[Key, int] = {}
+        uuids: set[str] = set()
+        for log in evaluation.logs:
+            words = wordings(log.header, self._mapping)
+            attack, digest = attack_of(log.header, self._mapping)
+            is_other = self._attack is not None and attack is not None and attack != self._attack
+            here: Counter[Key] = Counter()
+            for read in log.samples():
+                cell = self._cell(read, cells)
+                if read.key is not None and cell is not None and not self._is_of_arm(cell, is_other):
+                    attempts.setdefault(read.key, 0)
+                    continue
+                uuid = getattr(read.sample, "uuid", None)
+                if uuid is not None and uuid in uuids:
+                    self.found.set_aside["samples that a later attempt of the evaluation took over"] += 1
+                    continue
+                if uuid is not None:
+                    uuids.add(uuid)
+                before = attempts.get(read.key, 0) if read.key is not None else 0
+                rows = self._rows(read, cell, evaluation.offset, words, before + 1)
+                if read.key is not None:
+                    here[read.key] += len(rows)
+                if rows and self._arm == "attacked":
+                    self.found.attacks.setdefault((attack, digest))
+                self._keep(rows, log)
+            for key, count in here.items():
+                attempts[key] = attempts.get(key, 0) + count
+        self._open_cells(evaluation, cells, attempts)
+
+    def _cell(self, read: ReadSample, cells: dict[str | int, Cell]) -> Cell | None:
+        """The cell of a sample that was read; of one that was not, what its id or another epoch of it shows."""
+        if read.sample is not None:
+            cell = self._ids.cell_of(read.sample, self._mapping)
+            if cell is not None:
+                cells.setdefault(read.sample.id, cell)
+            return cell
+        if read.key is None:
+            return None
+        return cells.get(read.key[0]) or self._ids.cell_of({"id": read.key[0]}, self._mapping)
+
+    def _is_of_arm(self, cell: Cell, is_other_attack: bool) -> bool:
+        if cell.group is not None and cell.group not in self._ids.groups:
+            kind = "samples of other suites"
+        elif (cell.injection_id is not None) != (self._arm == "attacked"):
+            kind = "samples of the other arm"
+        elif is_other_attack and self._arm == "attacked":
+            kind = "samples of other attacks"
+        else:
+            return True
+        self.found.set_aside[kind] += 1
+        return False
+
+    def _rows(
+        self, read: ReadSample, cell: Cell | None, offset: int, words: tuple[Wording, ...], attempt: int
+    ) -> list[dict[str, Any]]:
+        problem = read.problem
+        if problem is None and cell is None:
+            problem = f"expected a task id where the mapping says, found none in sample {shown(read.key and read.key[0])}"
+        if problem is None and read.key is not None and not 1 <= read.key[1] <= LIMITS.members:
+            problem = f"expected an epoch from 1 to {LIMITS.members}, found {read.key[1]}"
+            read = ReadSample(read.place, None)
+        if problem is not None or cell is None or read.key is None:
+            self.found.unreadable.append(Unreadable(read.place, problem or "unknown sample"))
+            if cell is None or read.key is None:
+                return []
+            return [unread_row(cell, self._number(read.key[1], offset), f"unreadable record: {problem}", attempt)]
+        sample: Any = read.sample
+        episode = episode_of(sample, cell, self._number(sample.epoch, offset), self._mapping, words, attempt)
+        self._tell(sample, cell, episode)
+        return list(episode.rows)
+
+    def _keep(self, rows: list[dict[str, Any]], log: Log) -> None:
+        if rows:
+            self.found.used.add(log.path)
+        self.found.rows += ({**row, "file": str(log.path)} for row in rows)
+
+    def _number(self, epoch: int, offset: int) -> int:
+        return self._epoch if self._epoch is not None else epoch + offset
+
+    def _tell(self, sample: Any, cell: Cell, episode: Any) -> None:
+        """What a person should know of a sample beside its row."""
+        found, row = self.found, episode.rows[-1]
+        name = f"{cell.task_id}{f' × {cell.injection_id}' if cell.injection_id is not None else ''}, epoch {row['epoch']}"
+        found.sent.add(episode.conversation)
+        found.repeated += len(episode.rows) - 1
+        found.unrecorded += not episode.conversation.is_recorded
+        if sample.sandbox is not None:
+            found.sandboxes.setdefault(sandbox_text(sample.sandbox))
+        for edit in edits_of(sample, self._mapping):
+            found.edited.add(f"{name}: {edit}")
+        if sample.invalidation is not None:
+            found.invalidated.add(f"{name} by {sample.invalidation.author}")
+        if len(episode.conversation.served) > 1 or sample.model_fallbacks:
+            served = [*episode.conversation.served, *(f"fallback {f.fallback_model}" for f in sample.model_fallbacks or ())]
+            found.fallbacks.add(f"{name}: {', '.join(dict.fromkeys(served))}")
+        for column, value in episode.outcome.unnamed.items():
+            found.unnamed.add(f"{name}: {column} {value}")
+
+    def _open_cells(self, evaluation: Evaluation, cells: dict[str | int, Cell], attempts: dict[Key, int]) -> None:
+        for key in _planned(evaluation):
+            if key in attempts:
+                continue
+            read = ReadSample(f"{evaluation.logs[-1].path}#{key[0]}, epoch {key[1]}", key)
+            cell = self._cell(read, cells)
+            if cell is None:
+                why = f"{NOT_IN_LOG}; no place in the mapping says which cell it is"
+                self.found.unreadable.append(Unreadable(read.place, why))
+            elif self._is_of_arm(cell, False):
+                self.found.never_run += 1
+                self._keep([unread_row(cell, self._number(key[1], evaluation.offset), NOT_IN_LOG)], evaluation.logs[-1])
+
+
+def _planned(evaluation: Evaluation) -> Iterator[Key]:
+    count = len(evaluation.sample_ids or ()) * evaluation.epochs
+    if count > LIMITS.members:
+        raise too_large("members", LIMITS.members, str(evaluation.logs[0].path), "planned samples")
+    for sample in evaluation.sample_ids or ():
+        for epoch in range(1, evaluation.epochs + 1):
+            yield sample, epoch
+
+
+def the_attack(found: Collected, attack: str | None, log: Log) -> dict[str, Any]:
+    """Name and digest of the one attack.
+
+    Raises:
+        Malformed: the logs are of several, or do not name it and nobody did.
+    """
+    names = sorted({name for name, _ in found.attacks if name is not None})
+    digests = {digest for _, digest in found.attacks}
+    if attack is None and len(names) != 1:
+        raise Malformed(
+            "mixed-attacks" if names else "no-attack",
+            f"expected one attack, found {', '.join(map(shown, names)) or 'no name of one'}: two attacks are two runs",
+            str(log.path),
+            remedy="name one with --attack",
+        )
+    return {"name": attack if attack is not None else names[0], "digest": next(iter(digests)) if len(digests) == 1 else None}

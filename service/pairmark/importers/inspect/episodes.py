@@ -1,0 +1,155 @@
+"""Rows of the ledger from one sample: one for each attempt that Inspect repeated, and one for the last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.importers.agentdojo.delivery import Delivery, delivery_of
+from pairmark.importers.agentdojo.episodes import task_digest
+from pairmark.importers.agentdojo.messages import transcript_digest
+from pairmark.importers.inspect.mapping import InspectMapping, read_id
+from pairmark.importers.inspect.outcome import Outcome, error_status, outcome_of, short
+from pairmark.importers.inspect.payload import Wording, payload_of
+from pairmark.importers.inspect.turns import Conversation, as_shown, conversation_of, text_of
+
+_MAX_MILLISECONDS = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class Ids:
+    """How tasks and injections are called in the manifest: plain where it has one group, else `group/id`."""
+
+    groups: frozenset[str]
+
+    @classmethod
+    def of(cls, suite: SuiteManifest) -> Ids:
+        return cls(frozenset({task.group for task in suite.tasks} | {injection.group for injection in suite.injections}))
+
+    def cell_of(self, sample: Any, mapping: InspectMapping) -> Cell | None:
+        """The cell of a sample, or of what is known of one (`{"id": ...}`); null where its ids are not shown."""
+        task = read_id(mapping.task_id, sample)
+        if task is None:
+            return None
+        group = read_id(mapping.group, sample)
+        prefix = "" if group is None or len(self.groups) == 1 else f"{group}/"
+        injection = read_id(mapping.injection_id, sample)
+        return Cell(f"{prefix}{task}", None if injection is None else f"{prefix}{injection}", group)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A sample's place in the suite, without the epoch."""
+
+    task_id: str
+    injection_id: str | None
+    group: str | None
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A sample as rows, in the order of its attempts, with what was found on the way."""
+
+    rows: tuple[dict[str, Any], ...]
+    conversation: Conversation
+    outcome: Outcome
+
+
+def episode_of(
+    sample: Any, cell: Cell, epoch: int, mapping: InspectMapping, words: tuple[Wording, ...], first_attempt: int = 1
+) -> Episode:
+    """The rows of a sample. Delivery and the attacker's actions are facts of attacked cells only."""
+    attacked = cell.injection_id is not None
+    conversation = conversation_of(sample.events, mapping.roles)
+    outcome = outcome_of(sample, mapping, conversation, attacked=attacked)
+    place = {"task_id": cell.task_id, "injection_id": cell.injection_id, "epoch": epoch}
+    rows = [
+        _repeated_row(place, error, sample, mapping, words, first_attempt + index)
+        for index, error in enumerate(sample.error_retries or ())
+    ]
+    delivery = _delivery(sample, conversation, mapping, words) if attacked else Delivery(None, None)
+    is_aborted = outcome.status in ("infra_error", "cancelled")
+    rows.append(
+        {
+            **place,
+            "status": outcome.status,
+            "utility": outcome.utility,
+            "attack_success": outcome.attack_success,
+            "delivered": None if is_aborted and not delivery.delivered else delivery.delivered,
+            "attacker_actions": delivery.actions,
+            "served_model": _served(conversation),
+            "duration_ms": _milliseconds(sample.total_time),
+            "error": outcome.error,
+            "task_digest": recorded_task_digest(sample),
+            "transcript_digest": transcript_digest(conversation.messages),
+            "attempt": first_attempt + len(rows),
+        }
+    )
+    return Episode(tuple(rows), conversation, outcome)
+
+
+def _repeated_row(
+    place: Mapping[str, Any], error: Any, sample: Any, mapping: InspectMapping, words: tuple[Wording, ...], attempt: int
+) -> dict[str, Any]:
+    """An attempt that ended in an error and was repeated. Inspect keeps its events from the last model call on, at most."""
+    delivered = None
+    if place["injection_id"] is not None and error.events:
+        delivered = _delivery(sample, conversation_of(error.events, mapping.roles), mapping, words).delivered or None
+    return {
+        **place,
+        "status": error_status(error.message),
+        "delivered": delivered,
+        "error": short(error.message),
+        "task_digest": recorded_task_digest(sample),
+        "attempt": attempt,
+    }
+
+
+def _delivery(sample: Any, conversation: Conversation, mapping: InspectMapping, words: tuple[Wording, ...]) -> Delivery:
+    """Whether a payload stood in what the model was given. Without events that is unknown; so is what only a picture may show."""
+    if not conversation.is_recorded:
+        return Delivery(None, None)
+    messages = as_shown(conversation.messages, mapping.shown_in)
+    tools = (message for message in messages if message.role == "tool")
+    found = delivery_of(messages, payload_of(sample, mapping, words, tools).texts)
+    if found.delivered is False and conversation.has_other_content:
+        return Delivery(None, found.actions)
+    return found
+
+
+def unread_row(cell: Cell, epoch: int, error: str, attempt: int = 1) -> dict[str, Any]:
+    """The episode of a sample that could not be read or was never run: nothing is known of it."""
+    place = {"task_id": cell.task_id, "injection_id": cell.injection_id, "epoch": epoch}
+    return {**place, "status": "cancelled", "error": short(error), "attempt": attempt}
+
+
+def prompt_text(sample: Any) -> str | None:
+    """What the agent was asked: the sample's input, or of a conversation the last thing that the user says."""
+    if isinstance(sample.input, str):
+        return sample.input
+    said = [message for message in sample.input if message.role == "user"]
+    return text_of(said[-1].content)[0] if said else None
+
+
+def recorded_task_digest(sample: Any) -> str | None:
+    """Digest of the task as far as the sample shows it."""
+    prompt = prompt_text(sample)
+    try:
+        return None if prompt is None else task_digest(prompt)
+    except ValueError:  # a lone surrogate, which no digest covers
+        return None
+
+
+def _served(conversation: Conversation) -> str | None:
+    """The model that answered; where several did, the last that is not the first: a fallback must not hide behind the rest."""
+    return conversation.served[-1] if conversation.served else None
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    """Rounded; null where unknown, negative or beyond what a ledger holds."""
+    if seconds is None or not math.isfinite(seconds) or not 0 <= seconds * 1000 <= _MAX_MILLISECONDS:
+        return None
+    return round(seconds * 1000)

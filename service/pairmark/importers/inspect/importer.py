@@ -1,0 +1,236 @@
+"""From Inspect logs to a run: whether they are one, what they record of the system, and what a person should know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.domain.errors import Malformed, shown
+from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded
+from pairmark.importers.inspect.collect import Collected, Collector, the_attack
+from pairmark.importers.inspect.episodes import Ids
+from pairmark.importers.inspect.examples import EXAMPLES
+from pairmark.importers.inspect.header import (
+    commit_of,
+    harness_version,
+    header_config,
+    header_seed,
+    limits_of,
+    model_of,
+    sandbox_text,
+    scaffold_of,
+    times_of,
+)
+from pairmark.importers.inspect.log_file import Log, open_log
+from pairmark.importers.inspect.mapping import InspectMapping, check_mapping, mapping_for
+from pairmark.importers.inspect.one_run import Evaluation, check_one_run, evaluations
+from pairmark.importers.inspect.package import check_log_version
+from pairmark.importers.inspect.places import is_log, logs_at
+from pairmark.importers.inspect.records import RECORDS
+from pairmark.importers.inspect.sent import agreed_decoding, decoding_of
+
+
+@dataclass(frozen=True)
+class InspectImporter:
+    """Reads logs of inspect_ai: the agentdojo task of inspect_evals as it is, other tasks with a mapping."""
+
+    name: str = "inspect"
+    title: str = "Inspect logs (.eval, .json): agentdojo of inspect_evals, other tasks with a mapping file"
+    looks_for: str = "an .eval archive with header.json or _journal/start.json, a .json file that starts as Inspect's, or a folder of such"
+    examples: tuple[Example, ...] = EXAMPLES
+    records: Mapping[Fact, Recorded] = field(default_factory=lambda: RECORDS)
+    mapping: InspectMapping | None = None
+
+    def with_mapping(self, mapping: Mapping[str, Any], *, file: str | None = None) -> InspectImporter:
+        """The same importer for the task that a mapping explains.
+
+        Raises:
+            Malformed: with a pointer, where it is no mapping.
+        """
+        return replace(self, mapping=check_mapping(mapping, file=file))
+
+    def recognises(self, paths: Sequence[Path]) -> bool:
+        try:
+            return bool(paths) and all(is_log(log) for log in logs_at(paths)[0])
+        except (Malformed, OSError):
+            return False
+
+    def read(
+        self,
+        paths: Sequence[Path],
+        *,
+        suite: SuiteManifest,
+        suite_digest: str,
+        arm: ArmName,
+        attack: str | None = None,
+        epoch: int | None = None,
+        system: Mapping[str, Any] | None = None,
+    ) -> Imported:
+        from pairmark.domain.episodes import frame_of
+        from pairmark.importers.system_file import check_system_file, run_harness, run_system
+
+        given = dict(system or {})
+        check_system_file(given)
+        if arm == "benign" and attack is not None:
+            raise Malformed("usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out")
+        logs, others = open_logs(paths)
+        mapping = mapping_of(logs, self.mapping)
+        _check_arm(mapping, arm)
+        check_one_run(logs, mapping)
+        planned = evaluations(logs)
+        if epoch is not None and (len(planned) != 1 or planned[0].epochs != 1):
+            raise Malformed(
+                "usage",
+                f"expected logs of one epoch with an epoch number, found {sum(one.epochs for one in planned)}",
+                remedy="leave the number out: the logs number their epochs",
+            )
+        collector = Collector(mapping, Ids.of(suite), arm, attack, epoch)
+        for evaluation in planned:
+            collector.read(evaluation)
+        found = collector.found
+        if not found.rows:
+            raise Malformed(
+                "no-episodes",
+                f"expected samples of the {arm} arm of {', '.join(sorted(Ids.of(suite).groups))}, found"
+                f" {', '.join(f'{count} {kind}' for kind, count in found.set_aside.items()) or 'none'}",
+                file=str(logs[0].path),
+                remedy="check the suite manifest, the arm and the attack",
+            )
+        if others:
+            found.set_aside["other files in the folder"] += others
+        used = [log for log in logs if log.path in found.used]
+        header = used[0].header
+        recorded, notes = _recorded(used, found, mapping)
+        times = times_of([log.header for log in used])
+        run = {
+            "schema": "pairmark/run/v1",
+            "arm": arm,
+            "suite": {"name": suite.suite, "digest": suite_digest},
+            "attack": the_attack(found, attack, used[0]) if arm == "attacked" else None,
+            "system": run_system(given.get("system"), recorded),
+            "harness": _harness(run_harness(given.get("harness"), name="inspect_ai", version=harness_version(header)), header, found),
+            "epochs": _epochs(given, used, found),
+            "retries": given.get("retries") or {"max_attempts": _max_attempts(planned)},
+            "started_at": given.get("started_at") or times[0],
+            "finished_at": given.get("finished_at") or times[1],
+            "episodes": None,
+        }
+        places = pl.DataFrame([{name: row.get(name) for name in PLACE_SCHEMA} for row in found.rows], schema=PLACE_SCHEMA)
+        aside = dict(sorted(found.set_aside.items()))
+        told = (*notes, *_notes(used, found))
+        return Imported(run, frame_of(found.rows), tuple(found.unreadable), aside, told, places=places)
+
+
+def open_logs(paths: Sequence[Path]) -> tuple[list[Log], int]:
+    """The logs at `paths`, each measured and of a release that is known; and how many other files lie beside them.
+
+    Raises:
+        Malformed: one of them cannot be read.
+    """
+    files, others = logs_at(paths)
+    logs = [open_log(file) for file in files]
+    for log in logs:
+        check_log_version(log.header.eval.packages.get("inspect_ai"), str(log.path))
+    return logs, others
+
+
+def mapping_of(logs: Sequence[Log], given: InspectMapping | None) -> InspectMapping:
+    """The one mapping of all logs; two tasks are refused when their facts are compared."""
+    first, *_ = [mapping_for(log.header, given, str(log.path)) for log in logs]
+    return first
+
+
+def _check_arm(mapping: InspectMapping, arm: ArmName) -> None:
+    if arm == "attacked" and (mapping.injection_id is None or mapping.attack_success is None):
+        raise Malformed(
+            "no-attack",
+            "expected a mapping that says where injection ids and attack success stand, found one without",
+            remedy="add `injection_id` and `attack_success` to the mapping",
+        )
+
+
+def _recorded(logs: Sequence[Log], found: Collected, mapping: InspectMapping) -> tuple[dict[str, Any], list[str]]:
+    """What the logs record of the system, and what they leave open of it."""
+    header = logs[0].header
+    notes = []
+    requested, provider = model_of(header)
+    decoding, differing = agreed_decoding(found.sent.decodings.values())
+    if decoding is None:
+        decoding = decoding_of(header_config(header))
+        notes.append("no model call is recorded: decoding is what the log's header sets")
+    if differing:
+        notes.append(f"calls differ in {', '.join(differing)}: unrecorded in decoding")
+    if any(log.header.config_updates for log in logs):
+        notes.append("the configuration was changed while the evaluation ran: limits are unrecorded unless they are given")
+    for what, digests in (("system prompts", found.sent.prompts), ("lists of tools", found.sent.tools)):
+        if len(digests) > 1:
+            notes.append(f"calls had {len(digests)} different {what}: the digest is that of all of them")
+    recorded = {
+        "model": {"requested": requested, "served": sorted(found.sent.served) or None, "provider": provider},
+        "decoding": decoding,
+        "tools_digest": found.sent.tools_digest,
+        "system_prompt_digest": found.sent.prompt_digest,
+        "scaffold": scaffold_of(header, mapping),
+        "limits": limits_of([log.header for log in logs]),
+    }
+    return recorded, notes
+
+
+def _harness(harness: dict[str, Any], header: Any, found: Collected) -> dict[str, Any]:
+    """With the revision and the sandbox that the log records, where the system file does not say them."""
+    spec = header.eval.sandbox
+    sandboxes = sorted({*found.sandboxes, *([] if spec is None else [sandbox_text(spec)])})
+    return {
+        **harness,
+        "commit": harness["commit"] if harness["commit"] is not None else commit_of(header),
+        "image": harness["image"] if harness["image"] is not None else ("; ".join(sandboxes)[:1024] or None),
+    }
+
+
+def _epochs(given: Mapping[str, Any], logs: Sequence[Log], found: Collected) -> list[dict[str, Any]]:
+    from pairmark.importers.system_file import run_epochs
+
+    seeds = list(found.sent.seeds) or [header_seed(logs[0].header)]
+    numbers = {row["epoch"] for row in found.rows}
+    return run_epochs(given.get("epochs"), dict.fromkeys(numbers, seeds[0] if len(seeds) == 1 else None))
+
+
+def _max_attempts(planned: Sequence[Evaluation]) -> int:
+    """How often a sample may have been tried: Inspect's own repetitions, in each of the logs that an evaluation was continued in."""
+    return max(
+        sum(1 + (log.header.eval.config.retry_on_error or 0) for log in evaluation.logs) for evaluation in planned
+    )
+
+
+def _notes(logs: Sequence[Log], found: Collected) -> Iterator[str]:
+    for log in logs:
+        if log.header.status != "success":
+            yield f"{log.path} has the status {log.header.status}"
+        if log.header.eval.packages.get("inspect_ai") is None:
+            yield f"{log.path} does not record Inspect's version: harness.version is unrecorded unless it is given"
+    if found.never_run:
+        yield f"{found.never_run} planned samples are not in the logs: their cells are open (cancelled)"
+    if found.repeated:
+        yield f"{found.repeated} attempts ended in an error and were repeated by Inspect: they are rows of their own"
+    for told, what in (
+        (found.edited, "verdicts were edited after scoring; the ledger has the edited ones"),
+        (found.invalidated, "samples were invalidated by a person: they count as aborted"),
+        (found.fallbacks, "samples were answered by several models or fell back"),
+        (found.unnamed, "scores have a value that the mapping takes for neither verdict: unknown"),
+    ):
+        if told.count:
+            yield f"{told.count} {what}: {told}"
+    if len(found.sent.seeds) > 1:
+        yield f"calls had {len(found.sent.seeds)} different seeds: none is recorded for an epoch"
+    if found.sent.cached:
+        yield f"{found.sent.cached} answers came from Inspect's cache, not from the model"
+    if found.unrecorded:
+        yield f"{found.unrecorded} samples hold no events: what their model was given is unknown"
+
+
+IMPORTER = InspectImporter()
