@@ -25,14 +25,22 @@ def told(path: Path) -> tuple[set[int], set[int]]:
 
 
 def killed(folder: Path, handed_out: Path, rounds: int, chance: random.Random) -> None:
+    """Kill the recording process again and again, each time some lines and a moment after it began to tell."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.record.writing"])
     for _ in range(rounds):
         process = context.Process(target=write_until_killed, args=(folder, handed_out))
         process.start()
-        time.sleep(0.05 + chance.random() * 0.2)
+        enough = lines_in(handed_out) + chance.randint(1, 20)
+        while process.is_alive() and lines_in(handed_out) < enough:
+            time.sleep(0.001)
+        time.sleep(chance.random() * 0.004)
         process.kill()
         process.join()
+
+
+def lines_in(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def whole(folder: Path, handed_out: Path) -> tuple[int, int]:
@@ -61,14 +69,14 @@ def story(folder: Path, rounds: int, seed: int) -> tuple[int, int]:
 
 def test_a_killed_run_is_whole_up_to_its_last_episode(tmp_path: Path) -> None:
     completed, stopped = story(tmp_path, 8, 1)
-    assert completed > 20
+    assert completed > 10
     assert 0 < stopped <= 8
 
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_two_hundred_times_is_whole(tmp_path: Path) -> None:
     stories = [story(tmp_path / str(number), 20, number) for number in range(10)]
-    assert sum(completed for completed, _ in stories) > 1000
+    assert sum(completed for completed, _ in stories) > 500
     assert sum(stopped for _, stopped in stories) > 20
 
 
