@@ -88,10 +88,10 @@ def test_wrong_usage_is_one_line_and_exit_2(here: Here, arguments: list[str], sa
     assert (done.code, done.out) == (2, "")
     assert is_one_line(done.err), ascii(done.err)
     assert says in done.err
-    assert "--help shows the usage" in done.err
+    assert done.err.endswith("--help shows the usage) [usage]\n")
 
 
 def test_wrong_usage_in_a_process() -> None:
     done = command("check")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "pairmark check: Missing option '--suite'. (pairmark check --help shows the usage)\n"
+    assert done.err == "pairmark check: Missing option '--suite'. (pairmark check --help shows the usage) [usage]\n"

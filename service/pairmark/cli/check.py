@@ -9,11 +9,19 @@ import typer
 
 from pairmark.cli.console import say, say_all, say_bytes
 from pairmark.cli.exit_codes import OF_VERDICT
+from pairmark.cli.harness_input import (
+    AttackOption,
+    EpochOption,
+    HarnessOption,
+    MappingOption,
+    SystemOption,
+    harness_options,
+)
 from pairmark.cli.pair import (
     DEFAULT_POLICY,
-    AttackedBundle,
-    BaselineBundle,
-    BenignBundle,
+    AttackedRun,
+    BaselineRun,
+    BenignRun,
     PolicyName,
     SuiteFile,
     read_pair,
@@ -21,6 +29,7 @@ from pairmark.cli.pair import (
 
 if TYPE_CHECKING:
     from pairmark.app.check import CheckedPair
+    from pairmark.cli.offences import Offences
 
 
 class Format(StrEnum):
@@ -41,20 +50,27 @@ FormatOption = Annotated[
 
 def check(
     suite: SuiteFile,
-    benign: BenignBundle,
-    attacked: AttackedBundle,
-    baseline: BaselineBundle = None,
+    benign: BenignRun,
+    attacked: AttackedRun,
+    baseline: BaselineRun = None,
     policy: PolicyName = DEFAULT_POLICY,
+    harness: HarnessOption = None,
+    attack: AttackOption = None,
+    system: SystemOption = None,
+    epoch: EpochOption = None,
+    mapping: MappingOption = None,
     format_: FormatOption = Format.TEXT,
 ) -> int:
     """Judge a pair by a policy. Every rule runs, and numbers come only with `certified`.
 
+    Each arm is a run bundle, or a harness' own folder or log: that is imported in memory, and judged as its bundle would be.
     Needs no service and no network. Exit: 0 certified, 1 refused, 2 malformed input or usage, 3 quarantined.
     """
     from pairmark.domain.errors import Malformed
 
+    options = harness_options(harness=harness, attack=attack, system=system, epoch=epoch, mapping=mapping)
     try:
-        pair = read_pair(suite, benign, attacked, baseline, policy)
+        pair = read_pair(suite, benign, attacked, baseline, policy, options)
     except Malformed as problem:
         if format_ is Format.GITHUB:
             from pairmark.cli.github_report import malformed_annotation
@@ -65,19 +81,26 @@ def check(
     from pairmark.app.check import check as judge
 
     checked = judge(pair.experiment, pair.policy.policy, pair.policy.digest, great_expectations_gate())
-    show(checked, format_, label=pair.suite.manifest.version)
+    if format_ is Format.GITHUB and pair.imported:
+        from pairmark.cli.offences import Offences
+
+        show(checked, format_, offences=Offences.of(pair.imported, options))
+    else:
+        show(checked, format_, label=pair.suite.manifest.version)
     return OF_VERDICT[checked.report.verdict]
 
 
-def show(checked: CheckedPair, format_: Format, label: str | None = None) -> None:
-    """Print a report; `label` is the suite version's label, which the report does not hold."""
+def show(
+    checked: CheckedPair, format_: Format, label: str | None = None, offences: Offences | None = None
+) -> None:
+    """Print a report; `label` is the suite version's label, and `offences` the files, which the report does not hold."""
     if format_ is Format.JSON:
         say_bytes(checked.content)
         return
     if format_ is Format.GITHUB:
         from pairmark.cli.github_report import annotation_lines
 
-        say_all(annotation_lines(checked.value))
+        say_all(annotation_lines(checked.value, offences))
         return
     from pairmark.cli.text_report import report_lines
 

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pairmark.cli.console import clean
 from pairmark.domain.errors import Malformed
+
+if TYPE_CHECKING:
+    from pairmark.cli.offences import Offences
+
+MOST_FILES: Final = 10
+"""Unreadable files that are annotated: a step shows no more of a kind."""
 
 _LEVEL: Final = {"failed": "error", "crashed": "error", "held": "warning"}
 _OF_VERDICT: Final = {"certified": "notice", "quarantined": "warning", "refused": "error"}
 
 
-def annotation_lines(report: dict[str, Any]) -> Iterator[str]:
-    """One annotation for each rule that did not pass, one for each flag, and one for the verdict."""
+def annotation_lines(report: dict[str, Any], offences: Offences | None = None) -> Iterator[str]:
+    """One annotation for each rule that did not pass, one for each flag, and one for the verdict.
+
+    With `offences` a finding stands at the first file it is about, and every file that could not be read is named.
+    """
+    for file, reason in () if offences is None else offences.unreadable[:MOST_FILES]:
+        yield command("warning", clean(reason), title="pairmark: unreadable", file=clean(file))
     for finding in report["findings"]:
         level = _LEVEL.get(finding["outcome"])
         if level is not None:
+            file = None if offences is None else offences.file_of(finding)
             yield command(
-                level, clean(finding["message"]), title=f"pairmark: {clean(finding['rule'])} {finding['outcome']}"
+                level,
+                clean(finding["message"]),
+                file=None if file is None else clean(file),
+                title=f"pairmark: {clean(finding['rule'])} {finding['outcome']}",
             )
     for flag in report["flags"]:
         yield command("notice", f"the report carries the flag {clean(flag)}", title=f"pairmark: {clean(flag)}")

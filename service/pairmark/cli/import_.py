@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pairmark.cli.console import clean, say, say_all, table, wrapped
+from pairmark.cli.console import clean, say, say_all, say_bytes, table, wrapped
 from pairmark.cli.exit_codes import OK
 from pairmark.cli.pair import SuiteFile
 
@@ -24,20 +24,31 @@ class ArmChoice(StrEnum):
     ATTACKED = "attacked"
 
 
+class ExplainFormat(StrEnum):
+    """How an explanation is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 def import_run(
     harness: Annotated[str, typer.Argument(metavar="HARNESS", help="Whose files they are, such as `agentdojo`.")],
     paths: Annotated[
         list[Path],
         typer.Argument(
             metavar="PATH",
-            help="For agentdojo: one pipeline directory; for several epochs give several, or a parent of seed-* folders.",
+            help="For agentdojo: one pipeline directory; for several epochs give several, or a parent of seed-* folders. For inspect:"
+            " logs, or the folder they lie in.",
         ),
     ],
     suite: SuiteFile,
     arm: Annotated[ArmChoice, typer.Option("--arm", help="Which arm to read. A baseline is an attacked run.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="BUNDLE", help="Directory to write; it must be new or empty.")
-    ],
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="BUNDLE", help="Directory to write; it must be new or empty. Only --explain needs none."
+        ),
+    ] = None,
     attack: Annotated[
         str | None, typer.Option("--attack", metavar="NAME", help="Which attack, where the folder holds several.")
     ] = None,
@@ -47,15 +58,33 @@ def import_run(
     system: Annotated[
         Path | None, typer.Option("--system", metavar="FILE", help="JSON with what the harness does not record.")
     ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--mapping", metavar="FILE",
+            help="YAML or JSON: for generic, what the columns of the files mean; for inspect, what a task's values mean.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how every column was understood, and what stays unknown.")
+    ] = False,
+    format_: Annotated[
+        ExplainFormat, typer.Option("--format", help="text, or json: with --explain, one object and nothing else.")
+    ] = ExplainFormat.TEXT,
 ) -> int:
     """Read a harness' files as a run bundle. It holds run.json and episodes.jsonl.
 
     Nothing is guessed: what neither the files nor --system record stays unrecorded, and unreadable files are listed.
     """
     from pairmark.adapters.ledgers.bundle import read_suite, write_bundle
-    from pairmark.importers.registry import importer_of
+    from pairmark.cli.harness_input import named_reader
+    from pairmark.domain.errors import Malformed
 
-    importer = importer_of(harness)
+    if output is None and not explain:
+        raise Malformed("usage", "expected -o BUNDLE, found none", remedy="say where to write, or ask to --explain")
+    if format_ is ExplainFormat.JSON and not explain:
+        raise Malformed("usage", "expected --explain with --format json, found none", remedy="add --explain")
+    importer = named_reader(harness, mapping)
     loaded = read_suite(suite)
     imported = importer.read(
         paths,
@@ -66,9 +95,22 @@ def import_run(
         epoch=epoch,
         system=None if system is None else read_system_file(system),
     )
-    write_bundle(imported.run, imported.episodes, output)
-    say(f"wrote {clean(output)}: {arm.value} arm of {clean(loaded.manifest.suite)} {clean(loaded.manifest.version)}")
+    if output is not None:
+        write_bundle(imported.run, imported.episodes, output)
+    if format_ is ExplainFormat.JSON:
+        from pairmark.cli.explaining import explanation
+        from pairmark.domain.canonical import canonical_bytes
+
+        say_bytes(canonical_bytes(explanation(importer, imported)))
+        return OK
+    done = "read, and wrote nothing" if output is None else f"wrote {clean(output)}"
+    say(f"{done}: {arm.value} arm of {clean(loaded.manifest.suite)} {clean(loaded.manifest.version)}")
     say_all(summary_lines(imported))
+    if explain:
+        from pairmark.cli.explaining import explanation_lines
+
+        say()
+        say_all(explanation_lines(importer, imported))
     return OK
 
 
@@ -78,16 +120,27 @@ def read_system_file(path: Path) -> dict[str, Any]:
     Raises:
         Malformed: not a JSON object, or with a key or value that a run document does not take.
     """
+    from pairmark.importers.system_file import check_system_file
+
+    value = read_object(path)
+    check_system_file(value, file=str(path))
+    return value
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The strict JSON object in a file.
+
+    Raises:
+        Malformed: no such file, or no JSON object.
+    """
     from pairmark.adapters.ledgers.documents import read_bytes
     from pairmark.adapters.ledgers.limits import DEFAULT_LIMITS
     from pairmark.domain import strict_json
     from pairmark.domain.errors import Malformed
-    from pairmark.importers.system_file import check_system_file
 
     value = strict_json.parse(read_bytes(path, "document", DEFAULT_LIMITS.document), file=str(path))
     if not isinstance(value, dict):
         raise Malformed("not-an-object", "expected a JSON object", str(path), 1, "", "see docs/documents.md")
-    check_system_file(value, file=str(path))
     return value
 
 

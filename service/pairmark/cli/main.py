@@ -15,6 +15,7 @@ from pairmark.cli import (
     aggregate,
     check,
     compare,
+    config,
     db,
     demo,
     disprove,
@@ -60,6 +61,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("config")(config.config)
 app.command("gc")(gc.gc)
 app.add_typer(db.app, name="db")
 app.add_typer(suite.app, name="suite")
@@ -134,7 +136,7 @@ def _explain(problem: Exception) -> int:
         context = getattr(problem, "ctx", None)
         command = context.command_path if context is not None else "pairmark"
         said = " ".join(message().split()).replace("Value error, ", "")
-        complain(f"{command}: {said} ({command} --help shows the usage)")
+        complain(f"{command}: {said} ({command} --help shows the usage) [usage]")
         return USAGE
     if isinstance(problem, OSError) and problem.errno is not None:
         where = "" if problem.filename is None else f"{problem.filename}: "

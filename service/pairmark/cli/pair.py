@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pairmark.cli.harness_input import HarnessOptions, imported_arm, is_bundle
+
 if TYPE_CHECKING:
     from pairmark.adapters.ledgers.bundle import LoadedPolicy, LoadedSuite
-    from pairmark.domain.evidence import Experiment
+    from pairmark.domain.evidence import Arm, Experiment, Role
+    from pairmark.importers.base import Imported
 
 SuiteFile = Annotated[Path, typer.Option("--suite", metavar="FILE", help="Suite manifest (JSON).")]
-BenignBundle = Annotated[
-    Path, typer.Option("--benign", metavar="BUNDLE", help="Run without attacks: a directory or a .tar.gz of one.")
+BenignRun = Annotated[
+    list[Path],
+    typer.Option(
+        "--benign",
+        metavar="PATH",
+        help="Run without attacks: a bundle (a directory or a .tar.gz of one), or the harness' own folder or log."
+        " Give it again for more files of the same run.",
+    ),
 ]
-AttackedBundle = Annotated[Path, typer.Option("--attacked", metavar="BUNDLE", help="Run under attack.")]
-BaselineBundle = Annotated[
-    Path | None,
+AttackedRun = Annotated[list[Path], typer.Option("--attacked", metavar="PATH", help="Run under attack.")]
+BaselineRun = Annotated[
+    list[Path] | None,
     typer.Option(
         "--baseline",
-        metavar="BUNDLE",
+        metavar="PATH",
         help="Undefended run under the same attack. Leave it out when the pair itself has no defense.",
     ),
 ]
@@ -33,29 +43,48 @@ DEFAULT_POLICY = "standard/1"
 
 @dataclass(frozen=True)
 class Pair:
-    """What was named, read and found well-formed."""
+    """What was named, read and found well-formed. `imported`: the arms that were read from a harness' own files."""
 
     suite: LoadedSuite
     policy: LoadedPolicy
     experiment: Experiment
+    imported: dict[Role, Imported] = field(default_factory=dict)
 
 
-def read_pair(suite: Path, benign: Path, attacked: Path, baseline: Path | None, policy: str) -> Pair:
-    """Read everything a verdict is taken over.
+def read_pair(
+    suite: Path,
+    benign: Path | Sequence[Path],
+    attacked: Path | Sequence[Path],
+    baseline: Path | Sequence[Path] | None,
+    policy: str,
+    options: HarnessOptions | None = None,
+) -> Pair:
+    """Read everything a verdict is taken over. What is no bundle is imported in memory, and judged as its bundle would be.
 
     Raises:
         Malformed: at the first thing that cannot be read.
     """
-    from pairmark.adapters.ledgers.bundle import read_bundle, read_policy, read_suite
+    from pairmark.adapters.ledgers.bundle import read_bundle, read_policy, read_suite, sealed_arm
     from pairmark.domain.evidence import Experiment
 
     loaded_policy = read_policy(policy)
     loaded_suite = read_suite(suite)
+    imported: dict[Role, Imported] = {}
+
+    def read(given: Path | Sequence[Path], role: Role) -> Arm:
+        paths = [given] if isinstance(given, Path) else list(given)
+        beside = (options or HarnessOptions()).of(role)
+        if is_bundle(paths):
+            return read_bundle(paths[0], role)
+        _, found = imported_arm(paths, role, beside, loaded_suite.manifest, loaded_suite.digest)
+        imported[role] = found
+        return sealed_arm(found.run, found.episodes, role, file=str(paths[0]))
+
     experiment = Experiment(
         loaded_suite.manifest,
         loaded_suite.digest,
-        read_bundle(benign, "benign"),
-        read_bundle(attacked, "attacked"),
-        None if baseline is None else read_bundle(baseline, "baseline"),
+        read(benign, "benign"),
+        read(attacked, "attacked"),
+        read(baseline, "baseline") if baseline else None,
     )
-    return Pair(loaded_suite, loaded_policy, experiment)
+    return Pair(loaded_suite, loaded_policy, experiment, imported)

@@ -9,11 +9,19 @@ import typer
 
 from pairmark.cli.console import say, say_all, say_bytes, styled
 from pairmark.cli.exit_codes import OK
+from pairmark.cli.harness_input import (
+    AttackOption,
+    EpochOption,
+    HarnessOption,
+    MappingOption,
+    SystemOption,
+    harness_options,
+)
 from pairmark.cli.pair import (
     DEFAULT_POLICY,
-    AttackedBundle,
-    BaselineBundle,
-    BenignBundle,
+    AttackedRun,
+    BaselineRun,
+    BenignRun,
     PolicyName,
     SuiteFile,
     read_pair,
@@ -31,10 +39,15 @@ class Format(StrEnum):
 
 def tally(
     suite: SuiteFile,
-    benign: BenignBundle,
-    attacked: AttackedBundle,
-    baseline: BaselineBundle = None,
+    benign: BenignRun,
+    attacked: AttackedRun,
+    baseline: BaselineRun = None,
     policy: PolicyName = DEFAULT_POLICY,
+    harness: HarnessOption = None,
+    attack: AttackOption = None,
+    system: SystemOption = None,
+    epoch: EpochOption = None,
+    mapping: MappingOption = None,
     format_: Annotated[Format, typer.Option("--format", help="text: tables; json: one object.")] = Format.TEXT,
 ) -> int:
     """Show the figures of an uncertified pair. They stand under the heading UNCERTIFIED, for finding what is wrong.
@@ -44,7 +57,8 @@ def tally(
     from pairmark.adapters.quality.gate import great_expectations_gate
     from pairmark.app.check import tally as count
 
-    pair = read_pair(suite, benign, attacked, baseline, policy)
+    options = harness_options(harness=harness, attack=attack, system=system, epoch=epoch, mapping=mapping)
+    pair = read_pair(suite, benign, attacked, baseline, policy, options)
     counted = count(pair.experiment, pair.policy.policy, pair.policy.digest, great_expectations_gate())
     report = counted.checked.value
     if format_ is Format.JSON:

@@ -53,10 +53,14 @@ def heading_lines(report: Mapping[str, Any], label: str | None) -> Iterator[str]
         ("suite", f"{suite['name']} {label or ''}".strip(), suite["digest"]),
         ("policy", f"{policy['name']}/{policy['version']}", policy["digest"]),
     ]
-    rows += [(role, "run" if runs[role] else "none", runs[role] or "") for role in ("benign", "attacked", "baseline")]
+    rows += [(role, _cells_of(report["counts"][role]), runs[role] or "") for role in ("benign", "attacked", "baseline")]
     if runs["baseline"] is not None and runs["baseline"] == runs["attacked"]:
         rows[-1] = ("baseline", "the attacked run, which has no defenses", "")
     yield from table(rows)
+
+
+def _cells_of(counts: Mapping[str, int] | None) -> str:
+    return "none" if counts is None else f"{counts['present']} of {counts['planned']} cells"
 
 
 def checklist_lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -77,9 +81,11 @@ def checklist_lines(findings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _opened(finding: Mapping[str, Any]) -> Iterator[str]:
     message, remedy = finding["message"], _remedy_of(finding["rule"])
-    if finding["outcome"] != "crashed" and remedy is not None:
-        message = message.removesuffix(f"; {remedy}")
-    for part in message.split("; "):
+    said = message
+    if finding["outcome"] != "crashed" and remedy is not None and f"; {remedy}" in message:
+        said, _, of_what = message.rpartition(f"; {remedy}")
+        remedy += of_what  # which cells
+    for part in said.split("; "):
         yield from wrapped(part, "      ", "    ")
     for path, total, cells in _lists((), finding["evidence"]):
         if all(str(cell) in message for cell in cells[:CELLS_SHOWN]):

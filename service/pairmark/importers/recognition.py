@@ -10,9 +10,6 @@ from pairmark.domain.errors import Malformed
 from pairmark.importers.base import Importer, TakesMapping, looks_for
 from pairmark.importers.registry import importer_of, installed_importers
 
-MAPPED = "generic"
-"""The importer that a mapping is for, where none is named."""
-
 
 def recognised_by(paths: Sequence[Path]) -> list[Importer]:
     """Every importer that recognises all `paths`."""
@@ -30,7 +27,7 @@ def named_importer(name: str, mapping: Mapping[str, Any] | None, *, file: str | 
         return importer
     if not isinstance(importer, TakesMapping):
         raise Malformed(
-            "usage", f"expected no mapping for {name}, whose format is known, found one", file, remedy=f"leave it out, or read the files as {MAPPED}"
+            "usage", f"expected no mapping for {name}, whose format is known, found one", file, remedy="leave it out"
         )
     return importer.with_mapping(mapping, file=file)
 
@@ -43,9 +40,9 @@ def reader_of(
     Raises:
         Malformed: none recognises them, or several do; the message says what was looked for.
     """
-    if name is not None or mapping is not None:
-        return named_importer(MAPPED if name is None else name, mapping, file=mapping_file)
-    found = recognised_by(paths)
+    if name is not None:
+        return named_importer(name, mapping, file=mapping_file)
+    found = recognised_by(paths) if mapping is None else _mapped(paths, mapping, mapping_file)
     if len(found) == 1:
         return found[0]
     file = str(paths[0]) if paths else None
@@ -57,3 +54,22 @@ def reader_of(
         "not-recognised", f"expected the files of a harness, found none that a reader recognises (looked for {looked})", file,
         remedy="check the path, name the harness with --harness, or write a mapping (docs/mapping.md)",
     )  # fmt: skip
+
+
+def _mapped(paths: Sequence[Path], mapping: Mapping[str, Any], file: str | None) -> list[Importer]:
+    """The importers that take this mapping, and with it recognise all `paths`.
+
+    Raises:
+        Malformed: none takes it.
+    """
+    taking: list[Importer] = []
+    problems: list[Malformed] = []
+    for importer in installed_importers().values():
+        if isinstance(importer, TakesMapping):
+            try:
+                taking.append(importer.with_mapping(mapping, file=file))
+            except Malformed as problem:
+                problems.append(problem)
+    if not taking and problems:
+        raise problems[0] if len(problems) == 1 or "pairmark/mapping/v1" in mapping.values() else problems[-1]
+    return [importer for importer in taking if importer.recognises(paths)]

@@ -81,7 +81,7 @@ class Columns:
                 meant = looked_up(kept[given.column], meanings.verdict(given, forms, inverted), pl.Boolean())
                 if given.aborted == "unknown":
                     meant = meant.zip_with(~aborted, pl.Series([None], dtype=pl.Boolean).new_from_index(0, height))
-                self._tally(name, given.column).add(kept[given.column], meant, apart=aborted if given.aborted == "unknown" else None)
+                self._tally(name, f"{given.column}, whose true says that the attacker failed" if inverted else given.column).add(kept[given.column], meant, apart=aborted if given.aborted == "unknown" else None)
                 found[name] = meant
         if columns.attacker_actions is not None and self._arm == "attacked":
             found["attacker_actions"] = self._looked_up(
