@@ -17,6 +17,7 @@ from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.episode import Episode
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan, PlanRequest
 from pairmark.domain.documents.policy import Policy
+from pairmark.domain.documents.probe import ProbeDocument
 from pairmark.domain.documents.problem import Problem
 from pairmark.domain.documents.report import Report
 from pairmark.domain.documents.run import Run
@@ -36,6 +37,7 @@ DOCUMENTS: dict[str, type[Strict]] = {
     "mapping": Mapping,
     "plan-request": PlanRequest,
     "policy": Policy,
+    "probe": ProbeDocument,
     "problem": Problem,
     "quality": QualityResult,
     "report": Report,

@@ -13,6 +13,7 @@ from pairmark.cli.console import clean, say, say_all, say_bytes
 from pairmark.cli.embedded import DataFolder, client_at
 from pairmark.cli.exit_codes import OK
 from pairmark.cli.service import DEFAULT_SERVICE, ServiceUrl, client_of
+from pairmark.cli.suite_probe import app as probe
 
 if TYPE_CHECKING:
     from pairmark.domain.documents.suite import SuiteManifest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Suite manifests: the frozen content of a benchmark.", no_args_is_help=False)
 export = typer.Typer(help="Write a manifest of what a harness holds.", no_args_is_help=False)
 app.add_typer(export, name="export")
+app.add_typer(probe, name="probe")
 
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="File to write; it must not exist yet.")]
 SuiteName = Annotated[
@@ -41,17 +43,36 @@ FormatOption = Annotated[Format, typer.Option("--format", help="text: for people
 def export_agentdojo(
     benchmark_version: Annotated[str, typer.Option("--benchmark-version", metavar="V", help="Such as v1.2.2.")],
     suite: Annotated[
-        list[str], typer.Option("--suite", metavar="NAME", help="Such as banking; may be given again: each is a group.")
+        list[str], typer.Option("--suite", metavar="NAME", help="Such as banking, or all; may be given again: each is a group.")
     ],
     output: Output,
-    probe: Annotated[
+    null_agent: Annotated[
         bool, typer.Option("--probe/--no-probe", help="Run an agent that does nothing, to see what it scores.")
     ] = True,
 ) -> int:
     """Export from the installed package. It is the extra `agentdojo`; what is written: ids, digests and tool names, no prompt text."""
     from pairmark.adapters.agentdojo.export import export_suite
 
-    _write(export_suite(benchmark_version, suite, probe=probe), output)
+    _write(export_suite(benchmark_version, suite, probe=null_agent), output)
+    return OK
+
+
+@export.command("inspect_evals")
+def export_inspect_evals(
+    evaluation: Annotated[str, typer.Argument(metavar="EVALUATION", help="agentdojo.")],
+    suite: Annotated[
+        list[str], typer.Option("--suite", metavar="NAME", help="Such as banking, or all; may be given again: each is a group.")
+    ],
+    output: Output,
+    sandbox_tasks: Annotated[
+        str, typer.Option("--sandbox-tasks", metavar="yes|no|only", help="As the runs' with_sandbox_tasks.")
+    ] = "yes",
+) -> int:
+    """Export an evaluation of the installed package. It is the extra `inspect-evals`; ids are those that its logs show."""
+    from pairmark.adapters.inspect_evals.export import check_evaluation, export_suite
+
+    check_evaluation(evaluation)
+    _write(export_suite(suite, sandbox_tasks), output)
     return OK
 
 
@@ -65,6 +86,24 @@ def export_agentdojo_runs(
     from pairmark.adapters.agentdojo.observed import export_from_runs
 
     _write(export_from_runs(folders, name), output)
+    return OK
+
+
+@export.command("inspect-runs")
+def export_inspect_runs(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Inspect logs, or folders they lie in.")],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the suite, such as agentdojo/banking.")],
+    output: Output,
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", metavar="FILE", help="YAML or JSON: what the values of the task mean.")
+    ] = None,
+) -> int:
+    """Export what Inspect logs show. For tasks that no package exports; it needs the extra `inspect`."""
+    from pairmark.adapters.inspect import export_from_logs
+    from pairmark.cli.harness_input import read_mapping
+
+    said = read_mapping(mapping)
+    _write(export_from_logs(logs, name, None if said is None else said.value), output)
     return OK
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
 
@@ -30,23 +31,28 @@ def environment_digest(suite: Any) -> str:
     """Digest of the suite's data files and of the source of the modules its tools and its environment are defined in."""
     from agentdojo.task_suite.task_suite import read_suite_file
 
-    yaml = importlib.import_module("yaml")  # comes with the harness
-    data, vectors = (
-        plain(yaml.safe_load(read_suite_file(suite.name, file, suite.data_path)))
-        for file in ("environment.yaml", "injection_vectors.yaml")
-    )
+    data, vectors = (read_suite_file(suite.name, file, suite.data_path) for file in FILES)
     modules = {suite.environment_type.__module__} | {tool.run.__module__ for tool in suite.tools}
-    modules |= {
-        field.annotation.__module__
-        for field in suite.environment_type.model_fields.values()
-        if getattr(field.annotation, "__module__", "").startswith("agentdojo.")
+    modules |= modules_of_fields(suite.environment_type, "agentdojo.")
+    return digest_of(environment_content(data, vectors, modules))
+
+
+FILES = ("environment.yaml", "injection_vectors.yaml")
+
+
+def environment_content(data: str, vectors: str, modules: Iterable[str]) -> dict[str, Any]:
+    """What a digest of an environment covers: two YAML texts, as the harness reads them, and the source of modules."""
+    yaml = importlib.import_module("yaml")  # comes with the harness
+    return {
+        "data": plain(yaml.safe_load(data)),
+        "injection_vectors": plain(yaml.safe_load(vectors)),
+        "modules": {
+            name: digest_of_bytes(module_text(importlib.import_module(name)).encode()) for name in sorted(set(modules))
+        },
     }
-    return digest_of(
-        {
-            "data": data,
-            "injection_vectors": vectors,
-            "modules": {
-                name: digest_of_bytes(module_text(importlib.import_module(name)).encode()) for name in sorted(modules)
-            },
-        }
-    )
+
+
+def modules_of_fields(environment: Any, prefix: str) -> set[str]:
+    """Modules, of those that begin with `prefix`, in which the parts of an environment model are defined."""
+    found = {getattr(field.annotation, "__module__", "") for field in environment.model_fields.values()}
+    return {module for module in found if module.startswith(prefix)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from pairmark.adapters.agentdojo.environment import environment_digest
 from pairmark.adapters.agentdojo.naming import natural_order
-from pairmark.adapters.agentdojo.package import load_suite, package_version
+from pairmark.adapters.agentdojo.package import load_suite, package_version, suite_names
 from pairmark.adapters.agentdojo.probe import METHOD, null_agent_passes
 from pairmark.adapters.agentdojo.source import checker_digest, function_source
 from pairmark.adapters.agentdojo.tags import ground_truth_tools, tags_of
@@ -28,16 +28,13 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
 
     Args:
         benchmark_version: such as `v1.2.2`.
-        names: harness suites, such as `banking`.
+        names: harness suites, such as `banking`, or `all` alone.
         probe: whether to run the null agent (some seconds).
 
     Raises:
         Malformed: agentdojo is missing or another release, or does not know the version or a suite.
     """
-    if not names or len(set(names)) != len(names):
-        raise Malformed(
-            "usage", f"expected suite names, each once, found {shown(list(names))}", remedy="name at least one suite"
-        )
+    names = suite_names(benchmark_version, names)
     suites = {name: load_suite(benchmark_version, name) for name in names}
     version = package_version()
 

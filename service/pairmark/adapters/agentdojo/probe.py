@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairmark.adapters.agentdojo.solving import run_task
+
 METHOD = (
     "every user task once through TaskSuite.run_task_with_pipeline of agentdojo {version}, with a pipeline element that"
     " answers with an empty text and calls no tool"
@@ -25,6 +27,12 @@ def null_agent() -> Any:
             return query, runtime, env, [*messages, answer], extra_args or {}
 
     return NullAgent()
+
+
+def null_agent_task(suite: Any, name: str, task: Any, environment: Any) -> dict[str, Any]:
+    """The entry of one task, called `name`. `environment` is the suite's, and is not changed."""
+    utility, error = run_task(suite, null_agent(), task, environment)
+    return {"task": name, "utility": utility, "error": error}
 
 
 def null_agent_passes(suite: Any, environment: Any) -> list[str]:

@@ -10,16 +10,30 @@ import ast
 import importlib
 import inspect
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 from pairmark.domain.canonical import digest_of
 
-_PACKAGE = "agentdojo."
-_NO_CHECK = frozenset({"agentdojo.base_tasks", "agentdojo.functions_runtime"})
-"""The framework itself: its release is named in the manifest's source."""
+
+@dataclass(frozen=True)
+class CodeBase:
+    """Whose code is looked into: modules that begin with `prefix`, without those of the `framework` itself."""
+
+    prefix: str
+    framework: frozenset[str]
+
+    def holds(self, module: str) -> bool:
+        return module.startswith(self.prefix) and module not in self.framework
+
+
+AGENTDOJO = CodeBase("agentdojo.", frozenset({"agentdojo.base_tasks", "agentdojo.functions_runtime"}))
+"""Its framework is known by its own digests: see `framework`."""
+
+_Members = Mapping[str, tuple[ModuleType, ast.stmt]]
 
 
 @cache
@@ -63,11 +77,11 @@ def _used(node: ast.AST) -> Iterator[str]:
                 yield from _used(child)
 
 
-def _members(cls: type) -> dict[str, tuple[ModuleType, ast.stmt]]:
+def _members(cls: type, code: CodeBase) -> _Members:
     """Members of a task class by name, nearest class first, without those of the framework's base classes."""
     found: dict[str, tuple[ModuleType, ast.stmt]] = {}
     for base in cls.__mro__:
-        if not base.__module__.startswith(_PACKAGE) or base.__module__ in _NO_CHECK:
+        if not code.holds(base.__module__):
             continue
         module = importlib.import_module(base.__module__)
         bodies = [node for node in _tree(module).body if isinstance(node, ast.ClassDef) and node.name == base.__name__]
@@ -79,21 +93,19 @@ def _members(cls: type) -> dict[str, tuple[ModuleType, ast.stmt]]:
     return found
 
 
-def _global(module: ModuleType, name: str) -> tuple[ModuleType, ast.stmt] | None:
-    """Where a global name of an agentdojo module is defined as a function or a value; classes and other packages are none."""
+def _global(module: ModuleType, name: str, code: CodeBase) -> tuple[ModuleType, ast.stmt] | None:
+    """Where a global name of a module is defined as a function or a value; classes and other packages are none."""
     for node in _tree(module).body:
         if name in _names_of(node) and not isinstance(node, ast.ClassDef):
             return module, node
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_PACKAGE):
+        if isinstance(node, ast.ImportFrom) and code.holds(node.module or ""):
             for alias in node.names:
-                if (alias.asname or alias.name) == name and node.module not in _NO_CHECK:
-                    return _global(importlib.import_module(str(node.module)), alias.name)
+                if (alias.asname or alias.name) == name:
+                    return _global(importlib.import_module(str(node.module)), alias.name, code)
     return None
 
 
-def _closure(
-    start: Iterable[tuple[ModuleType, ast.stmt]], members: dict[str, tuple[ModuleType, ast.stmt]]
-) -> list[list[str]]:
+def _closure(start: Iterable[tuple[ModuleType, ast.stmt]], members: _Members, code: CodeBase) -> list[list[str]]:
     """Sources of `start` and of everything they use, as sorted pairs of name and text."""
     waiting, seen = list(start), set()
     sources: set[tuple[str, str]] = set()
@@ -105,45 +117,43 @@ def _closure(
         seen.add(place)
         sources.update((name, _segment(module, node)) for name in _names_of(node))
         for name in _used(node):
-            found = members.get(name) or _global(module, name)
+            found = members.get(name) or _global(module, name, code)
             if found is not None:
                 waiting.append(found)
     return [list(pair) for pair in sorted(sources)]
 
 
-def checker_digest(task: Any, methods: Iterable[str]) -> str:
+def checker_digest(task: Any, methods: Iterable[str], code: CodeBase = AGENTDOJO) -> str:
     """Digest of a task's check: the named methods as far as the task defines them, and what they use.
 
     A task that the harness combined out of two has both their checks, and the source of the combination.
     """
     parts = _combined(task)
     if parts:
-        combination = inspect.getmodule(type(task))
-        if combination is None:
-            raise RuntimeError(f"expected the module of {type(task).__name__}, found none")
-        checks = [checker_digest(part, methods) for part in parts]
+        combination = importlib.import_module(type(task).utility.__module__)
+        checks = [checker_digest(part, methods, code) for part in parts]
         return digest_of({"combined": checks, "combination": module_text(combination)})
-    members = _members(type(task))
+    members = _members(type(task), code)
     start = [members[method] for method in methods if method in members]
     if not start:
         raise RuntimeError(f"expected {type(task).__name__} to define one of {tuple(methods)}")
-    return digest_of({"checker": _closure(start, members)})
+    return digest_of({"checker": _closure(start, members, code)})
 
 
 def _combined(task: Any) -> list[Any]:
     """The tasks that a combined task closes over, in order; empty for a task of its own."""
-    if "<locals>" not in type(task).__qualname__:
+    check = getattr(type(task), "utility", None)
+    if check is None or "<locals>" not in check.__qualname__:
         return []
-    held = inspect.getclosurevars(type(task).utility).nonlocals
+    held = inspect.getclosurevars(check).nonlocals
     return [held[name] for name in sorted(held)]
 
 
 def function_source(function: Any) -> str:
-    """Source of a function as it stands in its file: signature, documentation and body."""
+    """Source of a function as it stands in its file: signature, documentation and body. Of one made inside another, the other's."""
     module = importlib.import_module(function.__module__)
-    nodes = [
-        node for node in _tree(module).body if isinstance(node, ast.FunctionDef) and node.name == function.__name__
-    ]
+    name = function.__qualname__.partition(".")[0]
+    nodes = [node for node in _tree(module).body if isinstance(node, ast.FunctionDef) and node.name == name]
     if len(nodes) != 1:
-        raise RuntimeError(f"expected one function {function.__name__} in {function.__module__}, found {len(nodes)}")
+        raise RuntimeError(f"expected one function {name} in {function.__module__}, found {len(nodes)}")
     return _segment(module, nodes[0])

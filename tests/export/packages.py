@@ -1,0 +1,54 @@
+"""Real packages in folders of their own: copies of what is installed, changed where a test says so, used by another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def copy_of(package: str, folder: Path, *, release: str | None = None) -> Path:
+    """The installed `package` and its metadata below `folder`, which is returned; `release` renames the copy's version."""
+    installed = distribution(package)
+    source = Path(str(installed.locate_file(package)))
+    shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    metadata = folder / f"{package}-{release or installed.version}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {package}\nVersion: {release or installed.version}\n", encoding="utf-8"
+    )
+    return folder
+
+
+def change(folder: Path, file: str, old: str, new: str) -> None:
+    """Replace the one place where `old` stands in a file of the copy."""
+    path = folder / file
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{file} holds {old!r} {text.count(old)} times"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def python(code: str, *, packages: Path | None = None, seed: str = "0", cwd: Path | None = None) -> Any:
+    """The JSON value that `code` prints in another process, in which `packages` comes before what is installed."""
+    done = run([sys.executable, "-c", code], packages=packages, seed=seed, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run(
+    command: Sequence[str], *, packages: Path | None = None, seed: str = "0", cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The finished process, in which `packages` comes before what is installed."""
+    places = [str(REPOSITORY / "service"), *([] if packages is None else [str(packages)])]
+    environment: Mapping[str, str] = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(places)}
+    return subprocess.run(
+        list(command), capture_output=True, text=True, check=False, timeout=300, env=dict(environment), cwd=cwd
+    )
