@@ -28,12 +28,16 @@ def serve(
             help="Folder of the database and the ledgers.  [env: PAIRMARK_DATA_DIR; default: pairmark-data]",
         ),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, max=64, help="Processes that serve together.  [env: PAIRMARK_WORKERS; default: 1]"),
+    ] = None,
 ) -> int:
     """Run the REST service until told to stop. Its embedded database migrates itself."""
     from pairmark.http.server import serve as run
 
     try:
-        run(host=host, port=port, data_dir=data)
+        run(host=host, port=port, data_dir=data, workers=workers)
     except SystemExit as stop:  # the server has said why, such as a port in use
         return OK if stop.code in (0, None) else UNAVAILABLE
     return OK

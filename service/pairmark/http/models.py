@@ -192,3 +192,4 @@ class Readiness(Strict):
     database: Literal["ok"]
     migrations: Text
     store: Literal["ok"]
+    signer: Literal["ok"]

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from pairmark.adapters.telemetry.bound import bound
+from pairmark.adapters.telemetry.spans import span
 from pairmark.app.errors import Unavailable
 from pairmark.app.work_off import work_off
 from pairmark.http.services import Services
@@ -59,7 +61,7 @@ class Worker:
                 waiting = tables.jobs.waiting()
             if not waiting:
                 return
-            with parts.turns.taken_patiently():
+            with parts.turns.taken_patiently(), bound(certification_id=waiting[0].id), span("certify"):
                 if work_off(parts.database, parts.ledgers, parts.quality, parts.signing, waiting[0], parts.new_id, parts.clock) is None:
                     log.error("certification %s came to nothing", waiting[0].id)
 

@@ -53,6 +53,16 @@ class KeySigning:
         self._valid("revoker", index)
         return self.signers.envelope("revoker", payload)
 
+    def require_ready(self, index: int) -> None:
+        """See to it that every role could sign for the log's next entry.
+
+        Raises:
+            Malformed: a key that was not loaded.
+            Unavailable: a key outside its window.
+        """
+        for role in ("certifier", "revoker", "log"):
+            self._valid(role, index)
+
     def _valid(self, role: RoleName, index: int) -> Signer:
         signer = self.signers.of(role)
         if key_id(signer.public) not in self.chain.current.keys_of(role, index):
