@@ -193,7 +193,7 @@ def _generation(decoding: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _metadata(episode: Mapping[str, Any]) -> dict[str, str]:
-    named = ("status", "attack_success", "delivered", "attacker_actions", "served_model", "attempt")
+    named = ("task_id", "injection_id", "epoch", "status", "attack_success", "delivered", "attacker_actions", "served_model", "attempt")
     return {key: str(episode[key]).lower() if isinstance(episode[key], bool) else str(episode[key]) for key in named if episode[key] is not None}
 
 

@@ -200,7 +200,7 @@ class Columns:
 
     def _check_present(self, found: dict[str, pl.Series], file: str) -> None:
         for name in ("task_id", "epoch", "attempt"):
-            if name in found and found[name].null_count():
+            if name in found and found[name].null_count() and (name != "attempt" or self.tallies[name].undecided()[0][0] != "null"):
                 unlisted = ", ".join(value for value, _ in self.tallies[name].undecided()[:_MOST_NAMED]) or "null"
                 raise Malformed(
                     "unmapped-cell", f"expected a value of `{name}` in every row, found {found[name].null_count()} without: {unlisted}",
