@@ -165,21 +165,28 @@ def _with_lines(mapping: MappingFile | None, find: Callable[[dict[str, Any] | No
         raise mapping.located(problem) from None
 
 
-def imported_arm(
-    paths: Sequence[Path], role: Role, beside: Beside, suite: SuiteManifest, suite_digest: str
-) -> tuple[Importer, Imported]:
-    """The run below `paths`, by the reader that is named or that recognises them.
+def find_reader(paths: Sequence[Path], name: str | None, mapping: Path | None) -> Importer:
+    """The reader that is named, or the only one that recognises `paths`.
 
     Raises:
-        Malformed: no reader or several, or the files are not one run.
+        Malformed: none, or several; the message says what was looked for.
     """
-    from pairmark.cli.import_ import read_system_file
     from pairmark.importers.recognition import reader_of
 
-    importer = _with_lines(
-        read_mapping(beside.mapping), lambda value, file: reader_of(paths, beside.harness, value, mapping_file=file)
-    )
-    found = importer.read(
+    return _with_lines(read_mapping(mapping), lambda value, file: reader_of(paths, name, value, mapping_file=file))
+
+
+def read_arm(
+    importer: Importer, paths: Sequence[Path], role: Role, beside: Beside, suite: SuiteManifest, suite_digest: str
+) -> Imported:
+    """The run below `paths`.
+
+    Raises:
+        Malformed: the files are not one run, or contradict what is said beside them.
+    """
+    from pairmark.cli.import_ import read_system_file
+
+    return importer.read(
         paths,
         suite=suite,
         suite_digest=suite_digest,
@@ -188,7 +195,6 @@ def imported_arm(
         epoch=beside.epoch,
         system=None if beside.system is None else read_system_file(beside.system),
     )
-    return importer, found
 
 
 def is_bundle(paths: Sequence[Path]) -> bool:

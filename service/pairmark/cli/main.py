@@ -19,6 +19,7 @@ from pairmark.cli import (
     db,
     demo,
     disprove,
+    doctor,
     export,
     gc,
     history,
@@ -66,6 +67,7 @@ app.command("gc")(gc.gc)
 app.add_typer(db.app, name="db")
 app.add_typer(suite.app, name="suite")
 app.command("import")(import_.import_run)
+app.command("doctor")(doctor.doctor)
 app.command("check")(check.check)
 app.command("tally")(tally.tally)
 app.command("submit")(submit.submit)

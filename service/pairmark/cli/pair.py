@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairmark.cli.harness_input import HarnessOptions, imported_arm, is_bundle
+from pairmark.cli.harness_input import HarnessOptions, find_reader, is_bundle, read_arm
 
 if TYPE_CHECKING:
     from pairmark.adapters.ledgers.bundle import LoadedPolicy, LoadedSuite
@@ -76,8 +76,8 @@ def read_pair(
         beside = (options or HarnessOptions()).of(role)
         if is_bundle(paths):
             return read_bundle(paths[0], role)
-        _, found = imported_arm(paths, role, beside, loaded_suite.manifest, loaded_suite.digest)
-        imported[role] = found
+        importer = find_reader(paths, beside.harness, beside.mapping)
+        imported[role] = found = read_arm(importer, paths, role, beside, loaded_suite.manifest, loaded_suite.digest)
         return sealed_arm(found.run, found.episodes, role, file=str(paths[0]))
 
     experiment = Experiment(

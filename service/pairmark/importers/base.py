@@ -182,6 +182,19 @@ class TakesMapping(Protocol):
         ...
 
 
+@runtime_checkable
+class ExplainedByFolder(Protocol):
+    """An importer whose folders may explain themselves."""
+
+    def for_paths(self, paths: Sequence[Path]) -> Importer:
+        """The importer as it is for these paths.
+
+        Raises:
+            Malformed: what explains them is not well-formed.
+        """
+        ...
+
+
 def records_of(importer: Importer) -> Mapping[Fact, Recorded]:
     """What the importer declares of its log format; empty where it declares nothing."""
     declared: Mapping[Fact, Recorded] = getattr(importer, "records", {})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pairmark.domain.errors import Malformed
-from pairmark.importers.base import Importer, TakesMapping, looks_for
+from pairmark.importers.base import ExplainedByFolder, Importer, TakesMapping, looks_for
 from pairmark.importers.registry import importer_of, installed_importers
 
 
@@ -41,10 +41,10 @@ def reader_of(
         Malformed: none recognises them, or several do; the message says what was looked for.
     """
     if name is not None:
-        return named_importer(name, mapping, file=mapping_file)
+        return _for_paths(named_importer(name, mapping, file=mapping_file), paths)
     found = recognised_by(paths) if mapping is None else _mapped(paths, mapping, mapping_file)
     if len(found) == 1:
-        return found[0]
+        return _for_paths(found[0], paths)
     file = str(paths[0]) if paths else None
     if found:
         names = ", ".join(importer.name for importer in found)
@@ -54,6 +54,10 @@ def reader_of(
         "not-recognised", f"expected the files of a harness, found none that a reader recognises (looked for {looked})", file,
         remedy="check the path, name the harness with --harness, or write a mapping (docs/mapping.md)",
     )  # fmt: skip
+
+
+def _for_paths(importer: Importer, paths: Sequence[Path]) -> Importer:
+    return importer.for_paths(paths) if isinstance(importer, ExplainedByFolder) else importer
 
 
 def _mapped(paths: Sequence[Path], mapping: Mapping[str, Any], file: str | None) -> list[Importer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
@@ -11,6 +11,7 @@ from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import Digest, Identifier, Strict, Time, malformed_from
 from pairmark.domain.documents.run import Decoding, Defense, Epoch, Model, Retries, Scaffold, System
 from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.strict_json import escape_pointer
 
 
 class GivenModel(Strict):
@@ -54,6 +55,9 @@ class SystemFile(Strict):
     finished_at: Time | None = None
 
 
+TO_FILL_IN = "FILL IN: "
+"""How a value begins that `pairmark doctor` left to be said. It is refused, so that nothing is claimed by leaving it."""
+
 _NESTED = {"model": tuple(Model.model_fields), "scaffold": tuple(Scaffold.model_fields)}
 
 
@@ -64,10 +68,27 @@ def check_system_file(given: Mapping[str, Any], *, file: str | None = None) -> S
         Malformed: with a pointer, on an unknown key or a value of the wrong kind.
     """
     data = canonical_bytes(dict(given))
+    for pointer, value in _texts(given, ""):
+        if value.startswith(TO_FILL_IN):
+            raise Malformed(
+                "not-filled-in", f"expected a value, found {shown(value)}", file, None, pointer, "say it, or take the key out: then it stays unrecorded"
+            )
     try:
         return SystemFile.model_validate_json(data)
     except ValidationError as problem:
         raise malformed_from(problem, data, file) from None
+
+
+def _texts(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value, with its pointer. Nesting is bounded where the file is parsed."""
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, Mapping):
+        for key, child in value.items():
+            yield from _texts(child, f"{pointer}/{escape_pointer(str(key))}")
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from _texts(child, f"{pointer}/{index}")
 
 
 def agreed(recorded: Any, given: Any, pointer: str) -> Any:

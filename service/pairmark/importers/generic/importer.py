@@ -53,6 +53,14 @@ class GenericImporter:
         """
         return replace(self, mapping=mappings.check_mapping(mapping, file=file))
 
+    def for_paths(self, paths: Sequence[Path]) -> GenericImporter:
+        """With the mapping that lies in the folder, where none was given.
+
+        Raises:
+            Malformed: there is none, or it is no mapping.
+        """
+        return replace(self, mapping=self._mapping(paths))
+
     def recognises(self, paths: Sequence[Path]) -> bool:
         try:
             mapping = self._mapping(paths)
