@@ -47,8 +47,12 @@ def worlds() -> dict[str, World]:
     }
 
 
+def opened(folder: Path) -> Service:
+    return Service.at(folder, sign_in="required", requests_per_minute=1_000_000, anonymous_requests_per_minute=1_000_000)
+
+
 def fill(folder: Path) -> Filled:
-    service = Service.at(folder, sign_in="required", requests_per_minute=1_000_000, anonymous_requests_per_minute=1_000_000)
+    service = opened(folder)
     parts = service.app.state.services
     first = first_admin_key(parts.database, parts.new_id, parts.clock)
     assert first is not None

@@ -17,6 +17,8 @@ PROBLEM: dict[str, Any] = {
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 BODIES["Problem"] = Problem
+ANY = (401, 403, 422, 429, 500, 503)
+"""Problems of any call: nobody signed in, not permitted, a parameter that is none, too many requests, a fault, unavailable."""
 
 
 def json_of(model: type[BaseModel]) -> dict[str, Any]:
@@ -27,6 +29,6 @@ def json_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def answers(*problems: int, **models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """`responses` of a route: `s200=Model` for each success, and the problems it may answer with beside 500 and 503."""
+    """`responses` of a route: `s200=Model` for each success, and the problems it may answer with beside those that any call may."""
     found: dict[int | str, dict[str, Any]] = {int(status[1:]): {"model": model} for status, model in models.items()}
-    return {**found, **dict.fromkeys(sorted({*problems, 422, 500, 503}), PROBLEM)}
+    return {**found, **dict.fromkeys(sorted({*problems, *ANY}), PROBLEM)}

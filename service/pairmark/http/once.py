@@ -12,6 +12,7 @@ from fastapi import Depends, Header, Request, Response
 
 from pairmark.app.answer_once import KeyedRequest, answer_once
 from pairmark.app.ports import KeptAnswer, Tables
+from pairmark.domain.access import Principal
 from pairmark.domain.canonical import digest_of, digest_of_bytes
 from pairmark.domain.errors import Malformed, shown
 from pairmark.http.answers import sent
@@ -62,7 +63,12 @@ def once_of(
         )
     target = f"{request.url.path}?{request.url.query}"
     fingerprint = digest_of([request.method, target, digest_of_bytes(body.data)])
-    return Once(services, KeyedRequest(idempotency_key, fingerprint, services.new_id("request")))
+    return Once(services, KeyedRequest(_key_of(services.principal, idempotency_key), fingerprint, services.new_id("request")))
+
+
+def _key_of(caller: Principal, key: str) -> str:
+    """Each caller's keys are its own: a guessed one must not replay another's answer."""
+    return key if caller.via == "local" else digest_of(["idempotency", caller.organisation, caller.member, key])
 
 
 WithOnce = Annotated[Once, Depends(once_of)]

@@ -7,9 +7,17 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
+from pairmark.http.access import NEEDS
 from pairmark.http.documented import BODIES
+from pairmark.http.route_table import calls_of
 
 DESCRIPTION = """Certifies utility under attack. Documents are read strictly; every error is a problem (RFC 9457) with a stable `code`."""
+
+BEARER = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key (`pmk...`), or a token of the service's identity provider. A service on loopback with SQLite wants none until a key is made.",
+}
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -24,5 +32,13 @@ def describe(app: FastAPI) -> dict[str, Any]:
             schemas.setdefault(name, schema)
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
+        document["components"]["securitySchemes"] = {"bearer": BEARER}
+        for call in calls_of(app):
+            described = document["paths"].get(call.path, {}).get(call.method.lower())
+            if described is not None:
+                needed = NEEDS.get((call.method, call.path))
+                described["security"] = [{"bearer": []}] if needed is not None else [{}, {"bearer": []}]
+                if needed is not None:
+                    described["x-permission"] = needed
         app.openapi_schema = document
     return app.openapi_schema

@@ -20,6 +20,7 @@ from pairmark.app.history import history
 from pairmark.app.list_certifications import list_certifications
 from pairmark.app.log_read import inclusion, log_page, newest_checkpoint
 from pairmark.app.moments import moment
+from pairmark.app.ownership import require_open_episodes
 from pairmark.app.paging import cursor_at, place_of, query_mark
 from pairmark.app.planning.sources import plan_from_stored
 from pairmark.app.ports import HistoryQuery, SuiteLabel
@@ -94,11 +95,17 @@ class Sources:
         """`GET /v1/runs/{run_id}/episodes`."""
         with self.services.database.reading() as tables:
             seal = sealed_ledger(tables, run_id)
+            require_open_episodes(tables, run_id)
         mark = query_mark(["episodes", seal.ledger, chosen.described()])
         place = place_of(cursor, mark, (int,))
         start = 0 if place is None else max(int(place[0]), 0)
         rows, following = self.services.ledgers.page(seal.ledger, chosen, start, limit)
         return {"items": rows, "next": None if following is None else cursor_at(mark, (following,))}
+
+    def episodes_open(self, run_id: str) -> bool:
+        """Whether `GET /v1/runs/{run_id}/episodes` answers this caller."""
+        with self.services.database.reading() as tables:
+            return tables.people.episodes_open(run_id)
 
     def certification(self, certification_id: str) -> Answer:
         """`GET /v1/certifications/{certification_id}`; with `problem` where it came to nothing."""

@@ -25,11 +25,12 @@ def get_run(run_id: str, request: Request, sources: WithSources) -> Response:
     params = parameters(request, EpisodeParams)
     run = sources.run(run_id)
     sealed = run["state"] == "sealed"
+    readable = sealed and sources.episodes_open(run_id)
     given = {name: getattr(params, name) for name in FILTERS}
     return page(
         request, "run.html", run=run, given=given, statuses=STATUSES, filtered=any(value is not None for value in given.values()),
         counts=sources.run_counts(run_id) if sealed else None,
-        episodes=sources.episodes(run_id, params.filter(), params.cursor, EPISODES) if sealed else None,
+        episodes=sources.episodes(run_id, params.filter(), params.cursor, EPISODES) if readable else None,
         at_start=params.cursor is None,
     )  # fmt: skip
 
