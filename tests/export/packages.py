@@ -15,11 +15,18 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def copy_of(package: str, folder: Path, *, release: str | None = None) -> Path:
-    """The installed `package` and its metadata below `folder`, which is returned; `release` renames the copy's version."""
+def copy_of(package: str, folder: Path, *, release: str | None = None, parts: Sequence[str] = ("**/*",)) -> Path:
+    """The installed `package` and its metadata below `folder`, which is returned; `release` renames the copy's version.
+
+    `parts` are patterns of what is copied, by default all of it.
+    """
     installed = distribution(package)
     source = Path(str(installed.locate_file(package)))
-    shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in {path for part in parts for path in source.glob(part)}:
+        if path.is_file() and "__pycache__" not in path.parts:
+            target = folder / package / path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
     metadata = folder / f"{package}-{release or installed.version}.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(

@@ -19,6 +19,7 @@ from pairmark.domain.documents.probe import DeadMoment
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed
 from pairmark.importers.agentdojo import IMPORTER
+from pairmark.importers.base import ArmName
 
 METHOD = (
     "one benign and one attacked episode (attack direct) for each failure through run_task_without_injection_tasks and"
@@ -122,7 +123,7 @@ def _written(folder: Path) -> dict[str, bool | None]:
 
 
 def _read_back(folder: Path, manifest: SuiteManifest, digest: str, *, attacked: bool) -> dict[str, Any]:
-    arm = "attacked" if attacked else "benign"
+    arm: ArmName = "attacked" if attacked else "benign"
     row = IMPORTER.read([folder], suite=manifest, suite_digest=digest, arm=arm).episodes.row(0, named=True)
     return {key: row[key] for key in ("status", "utility", "attack_success")}
 

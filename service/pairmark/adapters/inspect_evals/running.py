@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ def run_null_agent(names: Sequence[str]) -> _Found:
     from inspect_ai.model import ModelOutput
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-    @solver
+    @solver  # type: ignore[untyped-decorator]  # inspect_ai is untyped here
     def null_agent() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - no model is asked
             state.output = ModelOutput.from_content("null-agent", "")
@@ -60,7 +60,7 @@ def run_with_markers(markers: Mapping[str, Mapping[str, str]]) -> _Found:
     from inspect_evals.agentdojo.dataset import TASK_SUITES, load_dataset, setup_environment
     from inspect_evals.agentdojo.scorer import user_task_scorer
 
-    @solver
+    @solver  # type: ignore[untyped-decorator]  # inspect_ai is untyped here
     def without_injection() -> Solver:
         async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 - no model is asked
             del state.metadata["injection_task"]
@@ -73,14 +73,13 @@ def run_with_markers(markers: Mapping[str, Mapping[str, str]]) -> _Found:
         suite: Any = TASK_SUITES[name]
         first = next(number for number, one in suite.injection_tasks.items() if not one.REQUIRES_SANDBOX)
         samples = load_dataset(with_sandbox_tasks="no", task_suite=name, injection_task_ids=[first])
-        found |= _run(
-            lambda samples=samples, texts=texts: Task(
-                dataset=samples,
-                setup=setup_environment(injections=dict(texts)),
-                solver=chain(without_injection(), ground_truth_agent()),
-                scorer=user_task_scorer(),
-            )
+        task = Task(
+            dataset=samples,
+            setup=setup_environment(injections=dict(texts)),
+            solver=chain(without_injection(), ground_truth_agent()),
+            scorer=user_task_scorer(),
         )
+        found |= _run(task)
     return found
 
 
@@ -92,7 +91,7 @@ def _benign(names: Sequence[str]) -> Callable[[], Any]:
     )
 
 
-def _run(task: Callable[[], Any], **options: Any) -> _Found:
+def _run(task: Any, **options: Any) -> _Found:
     """The samples of one evaluation. A sample that fails is one, and does not end the others."""
     import inspect_ai
 
@@ -101,7 +100,7 @@ def _run(task: Callable[[], Any], **options: Any) -> _Found:
     try:
         with tempfile.TemporaryDirectory(prefix="pairmark-probe-") as scratch:
             (log,) = inspect_ai.eval(
-                task(), model=_NO_MODEL, log_dir=scratch, display="none", fail_on_error=False, **options
+                task, model=_NO_MODEL, log_dir=scratch, display="none", fail_on_error=False, **options
             )
             return _samples_of(log)  # which lie in the folder until they are looked at
     finally:
