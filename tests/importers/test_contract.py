@@ -58,6 +58,20 @@ def test_an_example_gives_its_rows(importer: Importer, example: Example, tmp_pat
         assert {name: row[name] for name in expected} == dict(expected)
 
 
+def test_each_importer_recognises_its_own_examples_and_no_others(tmp_path: Path) -> None:
+    for number, (importer, example) in enumerate(CASES):
+        folder = tmp_path / str(number)
+        for name, text in example.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        files = [folder / name for name in example.files] if len(example.files) == 1 else []
+        for paths in ([folder], files):
+            recognising = [other.name for other in installed_importers().values() if paths and other.recognises(paths)]
+            assert set(recognising) <= {importer.name}, example.title
+        assert importer.recognises([folder])
+
+
 ATTACKED_ONLY = ("attack_success", "delivered", "attacker_actions")
 COLUMNS = [*ATTACKED_ONLY, "utility", "served_model", "duration_ms", "error", "task_digest", "transcript_digest"]
 OF_RUN = ("decoding", "tools_digest", "system_prompt_digest", "scaffold", "defenses", "limits")

@@ -22,7 +22,7 @@ ENDS: dict[str, BaseException | None] = {
     "cancelled": KeyboardInterrupt(),
 }  # fmt: skip
 flags = st.sampled_from([None, True, False])
-steps = st.one_of(
+steps: Any = st.one_of(
     st.tuples(
         st.just("episode"),
         st.integers(0, len(CELLS) - 1),

@@ -222,7 +222,7 @@ def test_recorded_arms_certify(tmp_path: Path) -> None:
             known = {(row["task_id"], row["injection_id"], row["epoch"]): row for row in side.frame.iter_rows(named=True)}
             for episode in run.remaining():
                 with episode:
-                    row = known[tuple(episode.cell)]
+                    row = known[episode.task_id, episode.injection_id, episode.epoch]
                     for name in ("utility", "attack_success", "delivered", "attacker_actions", "served_model", "task_digest",
                                  "transcript_digest", "duration_ms"):  # fmt: skip
                         setattr(episode, name, row[name])

@@ -6,8 +6,10 @@ import multiprocessing
 import os
 import pickle
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ CELLS = [(task["id"], item["id"]) for task in SUITE["tasks"] for item in SUITE["
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_processes_share_a_run_and_no_cell_is_run_twice(tmp_path: Path, method: str) -> None:
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     if method == "forkserver":
         context.set_forkserver_preload(["tests.record.writing"])
     run = attacked(tmp_path, suite=SUITE, max_attempts=2)
@@ -90,21 +92,22 @@ def test_a_forked_child_is_a_process_of_its_own(tmp_path: Path) -> None:
     process.start()
     process.join(60)
     assert process.exitcode == -9
-    with (tmp_path / "child").open("rb") as pipe:  # waits for the child, which still runs
-        assert pipe.read() == b"recorded"
-    seal(tmp_path / "run")
+    while not (tmp_path / "ended").exists():
+        time.sleep(0.01)
+    seal(tmp_path / "run")  # while the child still lives: it does not keep its dead parent's episode open
+    assert (tmp_path / "pipe").read_bytes() == b"alive"
     assert {row["task_id"]: row["status"] for row in rows(tmp_path / "run")} == {"task_000": "cancelled", "task_001": "completed"}
 
 
 def _forks_and_dies(folder: Path) -> None:
-    os.mkfifo(folder / "child")
+    os.mkfifo(folder / "pipe")
     run = benign(folder / "run", suite=SUITE)
     with run.episode("task_000"):
         if os.fork() == 0:
             with run.episode("task_001") as episode:
                 episode.utility = True
-            if Run.resume(folder / "run"):  # the parent, dead or alive, is not held alive by this child
-                (folder / "child").write_bytes(b"recorded")
+            (folder / "ended").touch()
+            (folder / "pipe").write_bytes(b"alive")  # waits for its reader
             os._exit(0)
         os.kill(os.getpid(), 9)
 

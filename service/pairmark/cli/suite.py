@@ -107,6 +107,32 @@ def export_inspect_runs(
     return OK
 
 
+@export.command("asb-runs")
+def export_asb_runs(
+    tables: Annotated[list[Path], typer.Argument(metavar="TABLE", help="Result tables of Agent Security Bench (CSV).")],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the suite, such as asb/all.")],
+    output: Output,
+) -> int:
+    """Export what result tables show. Agents, and their attack tools; give every table of the experiment."""
+    from pairmark.adapters.observed.asb import export_from_tables
+
+    _write(export_from_tables(tables, name), output)
+    return OK
+
+
+@export.command("tau-bench-runs")
+def export_tau_bench_runs(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Result files of tau-bench (JSON, or .gz).")],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the suite, such as tau-bench/airline.")],
+    output: Output,
+) -> int:
+    """Export what result files show. Tasks only: there are no injections."""
+    from pairmark.adapters.observed.tau_bench import export_from_results
+
+    _write(export_from_results(files, name), output)
+    return OK
+
+
 @app.command("register")
 def register(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Suite manifest (JSON).")],
