@@ -166,6 +166,7 @@ def test_the_harness_own_client_of_a_provider_that_is_down(tmp_path: Path, answe
     import httpx
     import openai
     from agentdojo.agent_pipeline.llms.openai_llm import OpenAILLM
+
     from pairmark.domain.documents.suite import SuiteManifest
     from pairmark.importers.agentdojo import IMPORTER
     from tests.agentdojo.harness import run

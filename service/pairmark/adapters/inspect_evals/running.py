@@ -83,12 +83,10 @@ def run_with_markers(markers: Mapping[str, Mapping[str, str]]) -> _Found:
     return found
 
 
-def _benign(names: Sequence[str]) -> Callable[[], Any]:
+def _benign(names: Sequence[str]) -> Any:
     from inspect_evals.agentdojo.agentdojo import agentdojo
 
-    return lambda: agentdojo(
-        workspace=list(names), with_injections=False, with_sandbox_tasks="no", agent="ground_truth"
-    )
+    return agentdojo(workspace=list(names), with_injections=False, with_sandbox_tasks="no", agent="ground_truth")
 
 
 def _run(task: Any, **options: Any) -> _Found:
