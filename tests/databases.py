@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,20 +22,26 @@ _kinds = ["sqlite"]
 """The last is the one in use."""
 
 _made: dict[Path, str] = {}
-_open: weakref.WeakSet[psycopg.Connection[Any]] = weakref.WeakSet()
+_open: set[psycopg.Connection[Any]] = set()
 
 
 @event.listens_for(Pool, "connect")
 def _note(connection: object, _record: object) -> None:
-    """Know what is open: many tests leave an application to itself, and with it a pool."""
+    """Keep what is open: many tests leave an application to itself, and with it a pool."""
     if isinstance(connection, psycopg.Connection):
         _open.add(connection)
 
 
-def drop(name: str) -> None:
-    """Close what this process has open of a database, and remove it."""
-    for connection in [each for each in _open if not each.closed and each.info.dbname == name]:
+def let_go(name: str) -> None:
+    """Close what this process has open of a database."""
+    for connection in [each for each in _open if each.closed or each.info.dbname == name]:
         connection.close()
+        _open.discard(connection)
+
+
+def drop(name: str) -> None:
+    """Remove a database, after closing what this process has open of it."""
+    let_go(name)
     server().drop(name)
 
 
@@ -68,9 +75,36 @@ def url_of(folder: Path) -> str:
     return server().url(_made[place])
 
 
+def copy_of(folder: Path, target: Path) -> str:
+    """A whole copy of the database of a service in `folder`, as it is now; its name."""
+    if _kinds[-1] == "sqlite":
+        source, copy = sqlite3.connect(folder / "pairmark.db"), sqlite3.connect(target)
+        source.backup(copy)
+        source.close()
+        copy.close()
+        return str(target)
+    url_of(target)
+    name, copied = _made[folder.absolute()], _made[target.absolute()]
+    let_go(name)
+    server().replace(copied, name)
+    return str(target)
+
+
+def restore(folder: Path, copy: str) -> None:
+    """Put a copy in the place of the database of a service in `folder`."""
+    if _kinds[-1] == "sqlite":
+        for name in ("pairmark.db", "pairmark.db-wal", "pairmark.db-shm"):
+            (folder / name).unlink(missing_ok=True)
+        shutil.copyfile(copy, folder / "pairmark.db")
+        return
+    name = _made[folder.absolute()]
+    let_go(name)
+    server().replace(name, _made[Path(copy).absolute()])
+
+
 def settings_of(folder: Path) -> dict[str, Any]:
     """What tells a service in `folder` of its database; nothing for its own file."""
-    return {} if _kinds[-1] == "sqlite" else {"database_url": url_of(folder)}
+    return {} if _kinds[-1] == "sqlite" else {"database_url": url_of(folder), "requests_per_minute": 1_000_000}
 
 
 def rows_of(folder: Path, query: str) -> list[tuple[Any, ...]]:
@@ -109,6 +143,13 @@ def migrated_url(kind: str, tmp_path: Path) -> Iterator[str]:
     name = server().migrated()
     yield server().url(name)
     drop(name)
+
+
+SQLITE_ONLY = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+"""For tests that have nothing to do with the kind of database."""
+
+POSTGRESQL_SLOW = pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
+"""For tests that take long and ask little of the database."""
 
 
 @pytest.fixture(scope="session", params=KINDS)

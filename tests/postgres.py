@@ -164,6 +164,11 @@ class Server:
         self.run(f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
+    def replace(self, name: str, by: str) -> None:
+        """Put a copy of another database, which nobody may be connected to, in the place of this one."""
+        self.drop(name)
+        self.run(f"CREATE DATABASE {name} TEMPLATE {by}")
+
     def drop(self, name: str) -> None:
         """Remove a database, whoever is connected to it."""
         self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

@@ -21,6 +21,7 @@ from pairmark.domain.canonical import digest_of_bytes
 from pairmark.provenance.checkpoint import Checkpoint, open_checkpoint, parse_receipt
 from pairmark.provenance.entries import Announcement, entry_bytes
 from pairmark.provenance.merkle import leaf_hash
+from tests.databases import url_of
 
 DIGEST = digest_of_bytes(b"anything")
 
@@ -35,10 +36,10 @@ class LoggingService:
     publisher: Publisher
 
     @classmethod
-    def at(cls, folder: Path) -> LoggingService:
-        """Start: migrate, open or make keys, recover, as the service does."""
+    def at(cls, folder: Path, url: str | None = None) -> LoggingService:
+        """Start: migrate, open or make keys, recover, as the service does; by default on the kind of database that is being tested."""
         folder.mkdir(parents=True, exist_ok=True)
-        url = f"sqlite:///{folder / 'pairmark.db'}"
+        url = url_of(folder) if url is None else url
         upgrade(url)
         database = SqlDatabase.at(url)
         opened = open_keys(folder / "keys", may_make=lambda: True, origin="log.example/pairmark")
@@ -46,7 +47,7 @@ class LoggingService:
         publisher.recover()
         log_trust_roots(database, opened.signing.chain, datetime.now(UTC))
         publisher.publish()
-        database.after_logging = publisher.publish
+        database.before_logging, database.after_logging = publisher.require_publishable, publisher.publish
         return cls(folder, database, opened.signing, publisher)
 
     def announce(self) -> tuple[bytes, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -13,29 +11,16 @@ import pytest
 from pairmark.adapters.log.mark import MARK_FILE, HighWaterMark
 from pairmark.app.errors import Unavailable
 from pairmark.app.log_read import consistency
+from pairmark.domain.canonical import digest_of_bytes
 from pairmark.provenance.merkle import verify_consistency
+from tests.databases import copy_of, restore
 from tests.log.filling import LoggingService, appended
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> LoggingService:
-    return LoggingService.at(tmp_path / "data")
-
-
-def copy_of(log: LoggingService, target: Path) -> Path:
-    """A whole copy of the database as it is now."""
-    source, copy = sqlite3.connect(log.folder / "pairmark.db"), sqlite3.connect(target)
-    source.backup(copy)
-    source.close()
-    copy.close()
-    return target
-
-
-def restore(log: LoggingService, copy: Path) -> None:
+def restored(log: LoggingService, copy: str) -> None:
+    """Put an older copy in place while nobody is connected."""
     log.database.close()
-    for name in ("pairmark.db", "pairmark.db-wal", "pairmark.db-shm"):
-        (log.folder / name).unlink(missing_ok=True)
-    shutil.copyfile(copy, log.folder / "pairmark.db")
+    restore(log.folder, copy)
 
 
 def consistent(log: LoggingService) -> None:
@@ -98,18 +83,18 @@ def test_an_entry_that_was_not_published_is_so_after_the_next_start(log: Logging
 def test_killed_between_mark_and_checkpoint_the_same_head_is_signed(log: LoggingService) -> None:
     log.database.after_logging = None
     log.announce()
-    copy = copy_of(log, log.folder / "between.db")
+    copy = copy_of(log.folder, log.folder / "between.db")
     signed = log.publisher.publish()
-    restore(log, copy)
+    restored(log, copy)
     again = LoggingService.at(log.folder)
     assert signed == again.checkpoints()[-1]
 
 
 def test_an_older_copy_is_refused_and_why(log: LoggingService) -> None:
     log.announce()
-    copy = copy_of(log, log.folder / "older.db")
+    copy = copy_of(log.folder, log.folder / "older.db")
     log.announce()
-    restore(log, copy)
+    restored(log, copy)
     with pytest.raises(Unavailable, match=r"expected a log of at least 3 entries .*high-water-mark\.json.*, found 2") as refused:
         LoggingService.at(log.folder)
     assert refused.value.code == "log-forked"
@@ -119,10 +104,10 @@ def test_an_older_copy_is_refused_and_why(log: LoggingService) -> None:
 
 def test_an_older_copy_that_grew_again_is_refused_too(log: LoggingService) -> None:
     log.announce()
-    copy = copy_of(log, log.folder / "older.db")
+    copy = copy_of(log.folder, log.folder / "older.db")
     log.announce()
-    restore(log, copy)
-    log.database.after_logging = None
+    restored(log, copy)
+    log.database.before_logging = log.database.after_logging = None  # as by somebody who goes around the service
     log.database.write(lambda tables: [appended(tables, number) for number in range(3)])
     with pytest.raises(Unavailable, match="found other entries among them"):
         LoggingService.at(log.folder)
@@ -132,13 +117,37 @@ def test_an_older_copy_that_grew_again_is_refused_too(log: LoggingService) -> No
 
 def test_while_a_service_runs_an_exchanged_database_gets_no_signature(log: LoggingService) -> None:
     log.announce()
-    copy = copy_of(log, log.folder / "older.db")
+    copy = copy_of(log.folder, log.folder / "older.db")
     log.announce()
-    restore(log, copy)
-    signed = log.checkpoints()
-    with pytest.raises(Unavailable, match="expected the log to extend"):
+    restored(log, copy)
+    signed, size = log.checkpoints(), log.size()
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="expected the log to extend"):
+            log.announce()
+    assert (log.checkpoints(), log.size()) == (signed, size)  # a refused request left nothing
+
+
+def test_what_was_stored_and_could_not_be_published_is_said_and_published_before_anything_else(
+    log: LoggingService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.announce()
+    first, real = log.size(), HighWaterMark.advance
+
+    def full(*_: object) -> None:
+        raise Unavailable("mark-not-written", "expected to write the high-water mark, found: No space left on device")
+
+    monkeypatch.setattr(HighWaterMark, "advance", full)
+    with pytest.raises(Unavailable, match=r"expected to publish what is stored already: .*No space left"):
         log.announce()
-    assert log.checkpoints() == signed
+    assert (log.size(), log.checkpoints()[-1].size) == (first + 1, first)
+    with pytest.raises(Unavailable, match="high-water mark"):
+        log.database.write(lambda tables: tables.documents.put(digest_of_bytes(b"x"), b"x"))
+    with log.database.reading() as tables:
+        assert tables.documents.get(digest_of_bytes(b"x")) is None
+    monkeypatch.setattr(HighWaterMark, "advance", real)
+    log.database.write(lambda tables: tables.documents.put(digest_of_bytes(b"x"), b"x"))
+    assert log.checkpoints()[-1].size == log.size() == first + 1
+    assert log.faults() == []
 
 
 def test_a_lost_mark_is_not_taken_for_a_new_log(log: LoggingService) -> None:

@@ -22,12 +22,18 @@ from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.problem import Problem
 from pairmark.domain.strict_json import parse
 from pairmark.domain.world import World
-from pairmark.http.app import create_app
 from pairmark.http.server import server_of
 from pairmark.http.settings import Settings
+from tests.databases import settings_of
+from tests.service.door import TOKEN, opened, token_for
 
 JSON = {"Content-Type": "application/json"}
 NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+def settings_in(folder: Path, **settings: Any) -> Settings:
+    """Settings of a service in `folder`, on the kind of database that is being tested."""
+    return Settings(data_dir=folder, **{**settings_of(folder), **settings})
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,8 @@ class Service:
 
     @classmethod
     def at(cls, folder: Path, **settings: Any) -> Service:
-        return cls(create_app(Settings(data_dir=folder, **settings)))
+        chosen = settings_in(folder, **settings)
+        return cls(opened(chosen, token_for(chosen)))
 
     def call(self, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None, **rest: Any) -> httpx.Response:
         async def ask() -> httpx.Response:
@@ -92,7 +99,7 @@ def problem_in(answer: httpx.Response, status: int, code: str) -> Problem:
     problem = Problem.model_validate_json(answer.content)
     assert (problem.status, problem.code) == (status, code)
     assert problem.type == f"urn:pairmark:problem:{code}"
-    for inside in ("Traceback", 'File "', "sqlite", "site-packages"):
+    for inside in ("Traceback", 'File "', "sqlite", "psycopg", "postgres", "site-packages"):
         assert inside not in answer.text
     return problem
 
@@ -108,7 +115,8 @@ def announced(run: Mapping[str, Any]) -> dict[str, Any]:
 @contextlib.contextmanager
 def listening(folder: Path, **settings: Any) -> Iterator[str]:
     """A real server on a free port of this machine, in a thread; its URL."""
-    server = server_of(Settings(data_dir=folder, port=0, shutdown_seconds=5, **settings))
+    chosen = settings_in(folder, port=0, shutdown_seconds=5, **settings)
+    server = server_of(chosen, opened(chosen, token_for(chosen)))
     server.config.log_config = None
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -134,11 +142,16 @@ class Process:
 
     def __init__(self, folder: Path, log: Path, **environment: str) -> None:
         self.log = log
-        code = "from pairmark.http.server import serve; serve(port=0)"
+        code = "from tests.service.door import serve; serve()"
+        token = token_for(settings_in(folder))
         with log.open("wb") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code], stdout=out, stderr=out,
-                env={**os.environ, "PAIRMARK_DATA_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+                env={
+                    **os.environ, "PAIRMARK_DATA_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path),
+                    **{f"PAIRMARK_{name.upper()}": str(value) for name, value in settings_of(folder).items()},
+                    **({} if token is None else {TOKEN: token}), **environment,
+                },
             )
         self.url = self._url()
 

@@ -20,7 +20,7 @@ from tests.service.serving import announced, listening
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with listening(tmp_path_factory.mktemp("served") / "data") as found:
         yield found
 

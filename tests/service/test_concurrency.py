@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
-from typing import Any
 
 import httpx
 import pytest
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.world import World
+from tests.databases import rows_of
 from tests.service.serving import JSON, NDJSON, announced, listening, problem_in
 
 AT_ONCE = 8
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shared") / "data"
 
 
@@ -44,13 +43,6 @@ def all_at_once(url: str, ask: Callable[[httpx.Client, int], httpx.Response]) ->
         return list(threads.map(one, range(AT_ONCE)))
 
 
-def rows(folder: Path, query: str) -> list[Any]:
-    with sqlite3.connect(folder / "pairmark.db") as connection:
-        found = connection.execute(query).fetchall()
-    connection.close()
-    return found
-
-
 def labelled(version: str) -> World:
     return World().edit_suite("/version", version)
 
@@ -60,7 +52,7 @@ def test_equal_registrations(url: str, folder: Path) -> None:
     answers = all_at_once(url, lambda client, _: client.post("/v1/suites", content=body, headers=JSON))
     assert sorted(answer.status_code for answer in answers) == [200] * (AT_ONCE - 1) + [201]
     assert len({answer.content for answer in answers}) == 1
-    assert len(rows(folder, "SELECT * FROM suites WHERE version = 'equal'")) == 1
+    assert len(rows_of(folder, "SELECT * FROM suites WHERE version = 'equal'")) == 1
 
 
 def test_different_registrations_under_one_label(url: str, folder: Path) -> None:
@@ -73,14 +65,14 @@ def test_different_registrations_under_one_label(url: str, folder: Path) -> None
     for answer in answers:
         if answer.status_code == 409:
             problem_in(answer, 409, "suite-label-taken")
-    assert len(rows(folder, "SELECT * FROM suites WHERE version = 'contested'")) == 1
+    assert len(rows_of(folder, "SELECT * FROM suites WHERE version = 'contested'")) == 1
 
 
 def test_one_announcement_under_one_key(url: str, folder: Path) -> None:
     world = labelled("keyed")
     httpx.post(f"{url}/v1/suites", content=canonical_bytes(world.suite_manifest()), headers=JSON)
     body = canonical_bytes(announced(world.run("benign")))
-    before = len(rows(folder, "SELECT id FROM runs"))
+    before = len(rows_of(folder, "SELECT id FROM runs"))
     headers = {**JSON, "Idempotency-Key": "announce-me"}
     answers = all_at_once(url, lambda client, _: client.post("/v1/runs", content=body, headers=headers))
     for answer in answers:
@@ -90,7 +82,7 @@ def test_one_announcement_under_one_key(url: str, folder: Path) -> None:
     made = [answer for answer in answers if answer.status_code == 201]
     assert len(made) + sum(answer.status_code == 409 for answer in answers) == AT_ONCE
     assert len({answer.json()["id"] for answer in made}) == 1
-    assert len(rows(folder, "SELECT id FROM runs")) == before + 1
+    assert len(rows_of(folder, "SELECT id FROM runs")) == before + 1
     assert httpx.post(f"{url}/v1/runs", content=body, headers=headers).json() == made[0].json()
 
 
@@ -101,7 +93,7 @@ def test_equal_uploads_to_one_run(url: str, folder: Path) -> None:
     ledger = world.files()["attacked/episodes.jsonl"]
     answers = all_at_once(url, lambda client, _: client.put(f"/v1/runs/{run_id}/episodes", content=ledger, headers=NDJSON))
     assert sorted(answer.status_code for answer in answers) == [200] * (AT_ONCE - 1) + [201]
-    assert len(rows(folder, f"SELECT * FROM run_seals WHERE run = '{run_id}'")) == 1
+    assert len(rows_of(folder, f"SELECT * FROM run_seals WHERE run = '{run_id}'")) == 1
     assert list((folder / "scratch").iterdir()) == []
 
 
@@ -160,8 +152,8 @@ def test_certifications_of_one_pair(url: str, folder: Path) -> None:
     answers = all_at_once(url, lambda client, _: client.post("/v1/certifications", content=body, headers=JSON))
     assert sorted(answer.status_code for answer in answers) == [200] * (AT_ONCE - 1) + [201]
     assert len({answer.content for answer in answers}) == 1
-    assert len(rows(folder, f"SELECT id FROM certifications WHERE benign = '{ids['benign']}'")) == 1
-    assert len(rows(folder, f"SELECT c.id FROM certificates c JOIN certifications n ON c.certification = n.id WHERE n.benign = '{ids['benign']}'")) == 1
+    assert len(rows_of(folder, f"SELECT id FROM certifications WHERE benign = '{ids['benign']}'")) == 1
+    assert len(rows_of(folder, f"SELECT c.id FROM certificates c JOIN certifications n ON c.certification = n.id WHERE n.benign = '{ids['benign']}'")) == 1
 
 
 def test_readers_are_served_while_ledgers_come_in(url: str) -> None:

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from pairmark.http.settings import Settings
+from tests.databases import SQLITE_ONLY
 from tests.service.serving import Service
+
+pytestmark = SQLITE_ONLY
 
 RAISED = {"Malformed", "Conflict", "ConflictAt", "NotFound", "NotFoundAt", "InFlight", "Unavailable"}
 

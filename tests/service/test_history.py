@@ -11,7 +11,7 @@ from tests.service.serving import Service, problem_in
 
 
 @pytest.fixture(scope="module")
-def past(tmp_path_factory: pytest.TempPathFactory) -> Service:
+def past(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Service:
     """Four certificates over one mix, each of another model, and one over another mix."""
     service = Service.at(tmp_path_factory.mktemp("past"))
     for number in range(4):

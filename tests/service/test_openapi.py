@@ -8,7 +8,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pairmark.domain.world import World
+from tests.databases import SQLITE_ONLY
 from tests.service.serving import Service, problem_in
+
+pytestmark = SQLITE_ONLY
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,10 @@ from starlette.routing import BaseRoute
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.world import World
+from tests.databases import POSTGRESQL_SLOW
 from tests.service.serving import JSON, Service, problem_in
+
+pytestmark = POSTGRESQL_SLOW
 
 BODIES: dict[str, tuple[bytes, int, str]] = {
     "nothing": (b"", 400, "not-json"),
@@ -40,7 +43,7 @@ TAKES_JSON = [
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Service:
+def bare(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Service:
     """A service that nothing can be stored in by these tests."""
     return Service.at(tmp_path_factory.mktemp("bare"), max_document_bytes=300_000)
 

@@ -16,7 +16,10 @@ from pairmark.app.check import check
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.evidence import Arm, Experiment, Role
 from pairmark.domain.world import World
+from tests.databases import POSTGRESQL_SLOW
 from tests.service.serving import Service
+
+pytestmark = POSTGRESQL_SLOW
 
 Fault = Callable[[World], World]
 FAULTS: dict[str, Fault] = {
@@ -66,7 +69,7 @@ def offline(world: World, folder: Path, policy: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def judging(tmp_path_factory: pytest.TempPathFactory) -> Service:
+def judging(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Service:
     """One service that all pairs are handed to."""
     return Service.at(tmp_path_factory.mktemp("judging"))
 

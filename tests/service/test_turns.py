@@ -7,6 +7,9 @@ import pytest
 
 from pairmark.app.errors import Unavailable
 from pairmark.http.turns import Turns
+from tests.databases import SQLITE_ONLY
+
+pytestmark = SQLITE_ONLY
 
 
 def next_turn(turns: Turns, taken: threading.Event) -> None:

@@ -96,7 +96,7 @@ def build_services(settings: Settings) -> Services:
     except BaseException:
         database.close()
         raise
-    database.after_logging = publisher.publish
+    database.before_logging, database.after_logging = publisher.require_publishable, publisher.publish
     return Services(
         settings=settings,
         database=database,

@@ -54,6 +54,19 @@ class Publisher:
         with self._one_at_a_time, self._mark.locked():
             return self._sign()
 
+    def require_publishable(self, tables: Tables, extended: LogHead) -> None:
+        """What is asked before entries are committed: that the log they go to is the one whose heads were signed.
+
+        Args:
+            tables: of the transaction that logs.
+            extended: the head that it locked and extends.
+
+        Raises:
+            Unavailable: saying what does not hold; nothing is stored then.
+        """
+        if self._mark.read() != extended:  # otherwise the entries follow on what was signed, by construction
+            consistent_with_mark(tables, self._mark)
+
     def _stored(self, size: int) -> StoredCheckpoint | None:
         with self._database.reading() as tables:
             return tables.log.checkpoint(size)

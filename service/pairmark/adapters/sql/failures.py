@@ -48,6 +48,14 @@ def may_be_tried_again(problem: DBAPIError) -> bool:
     return isinstance(problem, IntegrityError) or (state is not None and state.startswith("40"))
 
 
+def outcome_is_unknown(problem: DBAPIError) -> bool:
+    """Whether a failed COMMIT may have been done all the same: the connection was lost before the answer came."""
+    if type(problem.orig).__module__.partition(".")[0] == "sqlite3":
+        return False
+    state = sqlstate_of(problem)
+    return problem.connection_invalidated or state is None or state.startswith(("08", "57P"))
+
+
 def unavailability(problem: DBAPIError) -> Unavailable | None:
     """The refusal that a database's error is; None for one that is a fault of Pairmark's own."""
     state = sqlstate_of(problem)

@@ -19,6 +19,7 @@ from pairmark.adapters.sql.tables.people import SqlPeople
 from pairmark.adapters.sql.tables.runs import SqlRuns
 from pairmark.adapters.sql.tables.search import SqlSearch
 from pairmark.adapters.sql.tables.suites import SqlSuites
+from pairmark.app.log_records import LogHead
 from pairmark.domain.access import EVERYTHING, FIRST_ORGANISATION, Viewer
 
 
@@ -81,6 +82,11 @@ class SqlTables:
     @cached_property
     def search(self) -> SqlSearch:
         return SqlSearch(self._session, self._viewer)
+
+    @property
+    def extends(self) -> LogHead | None:
+        """The head of the log that what was logged through these tables extends; None if nothing was."""
+        return self.log.extends if self.grown else None
 
     @property
     def grown(self) -> bool:

@@ -40,6 +40,8 @@ class SqlLog:
         self._edge: Frontier | None = None
         self.grown = False
         """Whether this transaction appended."""
+        self.extends: LogHead | None = None
+        """The head that this transaction locked."""
 
     def append(self, entry: bytes, envelope: bytes | None, subjects: Sequence[str]) -> int:
         """Add an entry and advance the head.
@@ -149,7 +151,7 @@ class SqlLog:
                     f"expected the stored tree of {head.size} log entries to have the stored root, found another;"
                     " run `pairmark log fsck` and restore the database from a backup"
                 )
-            self._edge = edge
+            self._edge, self.extends = edge, head
         return self._edge
 
     def _hashes(self, wanted: list[tuple[int, int]]) -> list[bytes]:
