@@ -40,6 +40,19 @@ def reader_of(leaves: Sequence[bytes]) -> NodeReader:
     return read
 
 
+def read_at_once(fetch: Callable[[Sequence[tuple[int, int]]], Sequence[bytes]], work: Callable[[NodeReader], object]) -> NodeReader:
+    """A reader of the nodes that `work` reads, all fetched in one go. Which nodes it reads must not depend on what they hold."""
+    asked: dict[tuple[int, int], bytes] = {}
+
+    def note(level: int, index: int) -> bytes:
+        asked[level, index] = EMPTY_ROOT
+        return EMPTY_ROOT
+
+    work(note)
+    found = dict(zip(asked, fetch(list(asked)), strict=True))
+    return lambda level, index: found[level, index]
+
+
 def _range_root(read: NodeReader, start: int, end: int) -> bytes:
     """Root of leaves [start, end), where start is a multiple of the largest power of two below the length."""
     length = end - start

@@ -14,7 +14,7 @@ from pairmark.app.log_records import LogHead, Signing, StoredCheckpoint
 from pairmark.app.ports import Database, Tables
 from pairmark.domain.errors import Malformed
 from pairmark.provenance.checkpoint import Checkpoint, open_checkpoint
-from pairmark.provenance.merkle import consistency_proof, root, verify_consistency
+from pairmark.provenance.merkle import NodeReader, consistency_proof, read_at_once, root, verify_consistency
 
 REMEDY = (
     "the database is older than, or another than, what was signed: restore the newest copy; the signer never signs a fork."
@@ -39,15 +39,18 @@ class Publisher:
         """
         with self._database.reading() as tables:
             wanted = tables.log.head().size
-        return self.cover(wanted)
+            there = tables.log.checkpoint(wanted)
+        return there if there is not None or wanted == 0 else self._cover(wanted)
 
     def cover(self, size: int) -> StoredCheckpoint | None:
         """A checkpoint over at least `size` entries, signed now unless there is one."""
-        there = self._stored(size)
-        if there is not None or size == 0:
-            return there
+        with self._database.reading() as tables:
+            there = tables.log.checkpoint(size)
+        return there if there is not None or size == 0 else self._cover(size)
+
+    def _cover(self, size: int) -> StoredCheckpoint | None:
         with self._one_at_a_time, self._mark.locked():
-            return self._stored(size) or self._sign()
+            return self._sign(size)
 
     def recover(self) -> StoredCheckpoint | None:
         """What a start does: prove that the log extends all that was signed, and publish what a killed process left unpublished."""
@@ -67,21 +70,22 @@ class Publisher:
         if self._mark.read() != extended:  # otherwise the entries follow on what was signed, by construction
             consistent_with_mark(tables, self._mark)
 
-    def _stored(self, size: int) -> StoredCheckpoint | None:
+    def _sign(self, enough: int | None = None) -> StoredCheckpoint | None:
+        """Sign the head, unless there is a checkpoint over `enough` entries by now."""
         with self._database.reading() as tables:
-            return tables.log.checkpoint(size)
-
-    def _sign(self) -> StoredCheckpoint | None:
-        with self._database.reading() as tables:
-            head, last, marked = tables.log.head(), tables.log.checkpoint(), self._mark.read()
-            if head.size and root(tables.log.node, head.size) != head.root:
+            last = tables.log.checkpoint()
+            if enough is not None and last is not None and last.size >= enough:
+                return last
+            head, marked = tables.log.head(), self._mark.read()
+            signed = None if last is None else self._signed_head(last)
+            read = _nodes_for(tables, head, marked, signed)
+            if head.size and root(read, head.size) != head.root:
                 raise _refusal(f"expected the stored tree of {head.size} entries to have the stored root, found another")
-            consistent_with_mark(tables, self._mark)
-            if last is not None:
-                signed = self._signed_head(last)
-                _require_extends(tables, head, signed, "the last checkpoint")
-                if signed.size == head.size and marked is not None and marked.size >= head.size:
-                    return last
+            _require_mark(head, marked, signed, self._mark, read)
+            if signed is not None and signed != marked:
+                _require_extends(head, signed, "the last checkpoint", read)
+            if signed is not None and signed.size == head.size and marked is not None and marked.size >= head.size:
+                return last
         if head.size == 0:
             return None
         self._mark.advance(head)
@@ -105,11 +109,28 @@ def consistent_with_mark(tables: Tables, mark: HighWaterMark) -> None:
     Raises:
         Unavailable: saying what does not hold.
     """
-    marked, last = mark.read(), tables.log.checkpoint()
-    if marked is None and last is not None:
-        raise _refusal(f"expected the high-water mark {mark.path}, found none although {last.size} entries were signed")
+    marked, last, head = mark.read(), tables.log.checkpoint(), tables.log.head()
+    signed = None if last is None else LogHead(last.size, b"")
+    _require_mark(head, marked, signed, mark, _nodes_for(tables, head, marked))
+
+
+def _nodes_for(tables: Tables, head: LogHead, *olds: LogHead | None) -> NodeReader:
+    """The nodes that the head's root, and the proofs that it extends older heads, are made of."""
+
+    def work(read: NodeReader) -> None:
+        root(read, head.size)
+        for old in olds:
+            if old is not None and 0 < old.size <= head.size:
+                consistency_proof(read, old.size, head.size)
+
+    return read_at_once(tables.log.nodes, work)
+
+
+def _require_mark(head: LogHead, marked: LogHead | None, signed: LogHead | None, mark: HighWaterMark, read: NodeReader) -> None:
+    if marked is None and signed is not None:
+        raise _refusal(f"expected the high-water mark {mark.path}, found none although {signed.size} entries were signed")
     if marked is not None:
-        _require_extends(tables, tables.log.head(), marked, f"what the high-water mark {mark.path} says was signed")
+        _require_extends(head, marked, f"what the high-water mark {mark.path} says was signed", read)
 
 
 def _keep(tables: Tables, made: StoredCheckpoint) -> None:
@@ -117,13 +138,13 @@ def _keep(tables: Tables, made: StoredCheckpoint) -> None:
         tables.log.add_checkpoint(made)
 
 
-def _require_extends(tables: Tables, head: LogHead, old: LogHead, what: str) -> None:
+def _require_extends(head: LogHead, old: LogHead, what: str, read: NodeReader) -> None:
     """Refuse a head that does not extend `old`."""
     if old.size > head.size:
         raise _refusal(f"expected a log of at least {old.size} entries ({what}), found {head.size}")
     if old.size == 0:
         return
-    proof = consistency_proof(tables.log.node, old.size, head.size)
+    proof = consistency_proof(read, old.size, head.size)
     if not verify_consistency(old.size, head.size, proof, old.root, head.root):
         raise _refusal(f"expected the log to extend the {old.size} entries of {what}, found other entries among them")
 

@@ -9,10 +9,7 @@ from sqlalchemy import Select, case, exists, func, insert, select, tuple_, updat
 from sqlmodel import Session, col
 
 from pairmark.adapters.sql.log_models import (
-    LogCheckpointRow,
     LogEntryRow,
-    LogHeadRow,
-    LogNodeRow,
     LogSubjectRow,
     ReleaseRow,
 )
@@ -26,9 +23,14 @@ from pairmark.provenance.frontier import Frontier, places
 from pairmark.provenance.merkle import leaf_hash
 
 _index, _entry, _envelope = col(LogEntryRow.index), col(LogEntryRow.entry), col(LogEntryRow.envelope)
-_level, _place, _hash = col(LogNodeRow.level), col(LogNodeRow.index), col(LogNodeRow.hash)
 _subject, _found_at = col(LogSubjectRow.subject), col(LogSubjectRow.index)
-_covers = col(LogCheckpointRow.size)
+
+# What every append and every signed head runs is said in tables: rows as objects would cost as much as the disk.
+_entries, _nodes, _subjects, _heads, _checkpoints = (
+    LogEntryRow.metadata.tables[f"log_{name}"] for name in ("entries", "nodes", "subjects", "head", "checkpoints")
+)
+_level, _place, _hash = _nodes.c.level, _nodes.c.index, _nodes.c.hash
+_covers, _note = _checkpoints.c.size, _checkpoints.c.note
 
 
 class SqlLog:
@@ -52,13 +54,13 @@ class SqlLog:
         edge = self._edge_of_head()
         index, before = edge.size, edge.size
         made = edge.append(leaf_hash(entry))
-        self._session.execute(insert(LogEntryRow), [{"index": index, "entry": entry, "envelope": envelope}])
-        self._session.execute(insert(LogNodeRow), [{"level": level, "index": place, "hash": value} for level, place, value in made])
+        self._session.execute(insert(_entries), [{"index": index, "entry": entry, "envelope": envelope}])
+        self._session.execute(insert(_nodes), [{"level": level, "index": place, "hash": value} for level, place, value in made])
         found_by = [{"subject": subject, "index": index} for subject in dict.fromkeys(subjects)]
         if found_by:
-            self._session.execute(insert(LogSubjectRow), found_by)
+            self._session.execute(insert(_subjects), found_by)
         advanced = self._session.execute(
-            update(LogHeadRow).where(col(LogHeadRow.size) == before).values(size=edge.size, root=edge.root())
+            update(_heads).where(_heads.c.size == before).values(size=edge.size, root=edge.root())
         )
         if advanced.rowcount != 1:  # type: ignore[attr-defined]  # an UPDATE's result has it
             raise Damaged(f"expected the log's head at {before} entries, found it moved in one transaction")
@@ -70,7 +72,7 @@ class SqlLog:
         return self._edge_of_head().size
 
     def head(self) -> LogHead:
-        row = self._session.execute(select(col(LogHeadRow.size), col(LogHeadRow.root))).one()
+        row = self._session.execute(select(_heads.c.size, _heads.c.root)).one()
         return LogHead(*row)
 
     def of_index(self, index: int) -> LogRecord | None:
@@ -104,20 +106,20 @@ class SqlLog:
         return bytes(found)
 
     def checkpoint(self, at_least: int = 0) -> StoredCheckpoint | None:
-        asked = select(_covers, col(LogCheckpointRow.note)).where(_covers >= at_least).order_by(_covers.desc()).limit(1)
+        asked = select(_covers, _note).where(_covers >= at_least).order_by(_covers.desc()).limit(1)
         row = self._session.execute(asked).first()
         return None if row is None else StoredCheckpoint(*row)
 
     def checkpoints(self) -> tuple[StoredCheckpoint, ...]:
-        rows = self._session.execute(select(_covers, col(LogCheckpointRow.note)).order_by(_covers))
+        rows = self._session.execute(select(_covers, _note).order_by(_covers))
         return tuple(StoredCheckpoint(size, note) for size, note in rows)
 
     def checkpoint_of(self, size: int) -> StoredCheckpoint | None:
-        row = self._session.execute(select(_covers, col(LogCheckpointRow.note)).where(_covers == size)).first()
+        row = self._session.execute(select(_covers, _note).where(_covers == size)).first()
         return None if row is None else StoredCheckpoint(*row)
 
     def add_checkpoint(self, checkpoint: StoredCheckpoint) -> None:
-        self._session.execute(insert(LogCheckpointRow), [{"size": checkpoint.size, "note": checkpoint.note}])
+        self._session.execute(insert(_checkpoints), [{"size": checkpoint.size, "note": checkpoint.note}])
 
     def release(self, release: Release) -> None:
         self._session.execute(
@@ -143,9 +145,9 @@ class SqlLog:
     def _edge_of_head(self) -> Frontier:
         """The right edge of the tree, checked against the stored root once for each transaction; the head is locked until its end."""
         if self._edge is None:
-            row = self._session.execute(select(col(LogHeadRow.size), col(LogHeadRow.root)).with_for_update()).one()
+            row = self._session.execute(select(_heads.c.size, _heads.c.root).with_for_update()).one()
             head = LogHead(*row)
-            edge = Frontier.of(head.size, self._hashes(places(head.size)))
+            edge = Frontier.of(head.size, self.nodes(places(head.size)))
             if edge.root() != head.root:
                 raise Damaged(
                     f"expected the stored tree of {head.size} log entries to have the stored root, found another;"
@@ -154,7 +156,7 @@ class SqlLog:
             self._edge, self.extends = edge, head
         return self._edge
 
-    def _hashes(self, wanted: list[tuple[int, int]]) -> list[bytes]:
+    def nodes(self, wanted: Sequence[tuple[int, int]]) -> list[bytes]:
         if not wanted:
             return []
         rows = self._session.execute(select(_level, _place, _hash).where(tuple_(_level, _place).in_(wanted)))
