@@ -26,6 +26,7 @@ from pairmark.cli import (
     import_,
     keys,
     log,
+    people,
     plan,
     policy,
     prove,
@@ -78,6 +79,7 @@ app.command("revoke")(revoke.revoke)
 app.command("supersede")(supersede.supersede)
 app.command("disprove")(disprove.disprove)
 app.add_typer(keys.app, name="keys")
+app.add_typer(people.app, name="people")
 app.add_typer(log.app, name="log")
 app.command("export")(export.export)
 app.command("history")(history.history)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,7 +32,7 @@ def client_of(url: str) -> Client:
         raise Malformed(
             "bad-url", f"expected the URL of a service, found {shown(url)}", remedy="such as http://127.0.0.1:8000"
         )
-    return Client(url)
+    return Client(url, api_key=os.environ.get("PAIRMARK_API_KEY") or None)
 
 
 def exit_code_of(problem: PairmarkError) -> int:

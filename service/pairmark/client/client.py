@@ -17,6 +17,7 @@ from pairmark.client.connection import FIRST_PAUSE_SECONDS, Call, Connection, Re
 from pairmark.client.errors import NoAnswer
 from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger
 from pairmark.client.log_calls import LogCalls
+from pairmark.client.people_calls import PeopleCalls
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
@@ -45,9 +46,11 @@ class Client:
     that it is busy.
     """
 
-    def __init__(self, base_url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
-        """`timeout` bounds every single wait for the service, in seconds."""
-        self._connection = Connection(base_url, timeout=timeout, transport=transport)
+    def __init__(self, base_url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None, api_key: str | None = None) -> None:
+        """`timeout` bounds every single wait for the service, in seconds; `api_key` (or a bearer token) says who calls."""
+        self._connection = Connection(base_url, timeout=timeout, transport=transport, key=api_key)
+        self.people = PeopleCalls(self._connection)
+        """Calls about members, API keys and the audit log."""
         self.log = LogCalls(self._connection)
         """Calls about the transparency log, and the standing of certificates."""
 

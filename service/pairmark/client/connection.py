@@ -26,11 +26,12 @@ LONGEST_PAUSE_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Reply(Generic[ModelT]):
-    """An answer as a model and as it was written. `new` says that this call made what it shows."""
+    """An answer as a model and as it was written. `new` says that this call made what it shows; `tag` is its `ETag`, if it has one."""
 
     model: ModelT
     value: dict[str, Any]
     new: bool
+    tag: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,14 @@ class Call:
 class Connection:
     """A service at a base URL."""
 
-    def __init__(self, base_url: str, *, timeout: float, transport: httpx.BaseTransport | None) -> None:
+    def __init__(self, base_url: str, *, timeout: float, transport: httpx.BaseTransport | None, key: str | None = None) -> None:
+        if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+            raise Malformed("bad-key", "expected an API key of visible ASCII characters, found others", remedy="check PAIRMARK_API_KEY")
+        said = {} if key is None else {"Authorization": f"Bearer {key}"}
         try:
-            self.http = httpx.Client(base_url=base_url, timeout=timeout, transport=transport, follow_redirects=False, trust_env=False)
+            self.http = httpx.Client(
+                base_url=base_url, timeout=timeout, transport=transport, follow_redirects=False, trust_env=False, headers=said
+            )
         except (httpx.InvalidURL, ValueError) as problem:
             raise Malformed("bad-url", f"expected the URL of a service, found: {problem}", remedy="such as http://127.0.0.1:8000") from None
 
@@ -69,7 +75,7 @@ class Connection:
             raise refusal_in(response)
         value = _json_of(response)
         try:
-            return Reply(model.model_validate_json(canonical_bytes(value)), value, response.status_code in (201, 202))
+            return Reply(model.model_validate_json(canonical_bytes(value)), value, response.status_code in (201, 202), response.headers.get("etag"))
         except ValidationError:
             raise NoAnswer(
                 "bad-answer", f"expected the answer of a Pairmark service to {call.method} {call.path}, found another one",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import sys
 import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from pairmark.adapters.telemetry.logs import log_config
 from pairmark.adapters.telemetry.numbers import FOLDER_VARIABLE, forget_dead_processes
 from pairmark.app.errors import Unavailable
 from pairmark.domain.errors import shown
+from pairmark.http.access import first_admin_key
 from pairmark.http.app import create_app, let_go
 from pairmark.http.protocol import BoundedConfig, BoundedProtocol, Bounds
 from pairmark.http.settings import Settings
@@ -71,6 +73,11 @@ def app_of_environment() -> FastAPI:
 
 def _tell_of_new_keys(app: FastAPI) -> None:
     services = app.state.services
+    if services.access.wants_sign_in:
+        token = first_admin_key(services.database, services.new_id, services.clock)
+        if token is not None:  # not a log record: logs are kept, and this must not be
+            sys.stderr.write(f"Nobody may sign in yet. This key is an admin's, and is shown only now:\n\n    {token}\n\n")
+            sys.stderr.flush()
     if services.made_keys:
         log.warning(
             "made the keys of a new log in %s: keep them and their high-water mark out of copies of the database; others pin %s",
