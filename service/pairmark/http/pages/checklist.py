@@ -7,31 +7,30 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from pairmark.rules.base import Rule
+from pairmark.rules.base import FIRST_CELLS, Rule
 from pairmark.rules.registry import installed_rules
 
-CELLS_SHOWN: Final = 20
 OUTCOMES: Final = {
     "passed": ("✓", "passed"),
     "failed": ("✗", "FAILED"),
-    "held": ("⏸", "HELD"),
+    "held": ("‖", "HELD"),
     "not_applicable": ("–", "not applicable"),
     "crashed": ("⚠", "CRASHED"),
 }
 VERDICTS: Final = {
     "certified": ("✓", "the two arms are the same experiment and the injections arrived; the numbers are released"),
     "refused": ("✗", "a rule failed, so no numbers are certified"),
-    "quarantined": ("⏸", "held until a reviewer disproves what is suspicious, so no numbers are certified"),
+    "quarantined": ("‖", "held until a reviewer disproves what is suspicious, so no numbers are certified"),
 }
 
 
 @dataclass(frozen=True)
 class EvidenceList:
-    """A list of the evidence: where it stands, its first values, and how many there are in all."""
+    """A list of the evidence: where it stands, its first values, and how many there are in all where the evidence says so."""
 
     name: str
     values: tuple[str, ...]
-    total: int
+    total: int | None
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def _lists(path: tuple[str, ...], evidence: Any) -> Iterator[EvidenceList]:
     for key, value in evidence.items():
         plain = isinstance(value, list | tuple) and not any(isinstance(item, Mapping | list | tuple) for item in value)
         if plain and value:
-            total = next((evidence[name] for name in ("count", "out_of_place") if isinstance(evidence.get(name), int)), len(value))
-            yield EvidenceList(" ".join((*path, key)).replace("_", " "), tuple(map(str, value[:CELLS_SHOWN])), total)
+            total = next((evidence[name] for name in ("count", "out_of_place") if isinstance(evidence.get(name), int)), None)
+            yield EvidenceList(" ".join((*path, key)).replace("_", " "), tuple(map(str, value[:FIRST_CELLS])), total)
         elif not isinstance(value, list | tuple):
             yield from _lists((*path, key), value)

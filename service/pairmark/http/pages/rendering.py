@@ -13,7 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import pairmark
 from pairmark.domain.canonical import digest_of_bytes
 from pairmark.http.pages import shown
-from pairmark.http.pages.plots.intervals import interval_bar
+from pairmark.http.pages.plots.heat_map import SHAPES, SUCCESS
+from pairmark.http.pages.plots.intervals import difference_scale, interval_bar
 
 HOME: Final = Path(__file__).resolve().parent
 SECURITY: Final = {
@@ -52,11 +53,11 @@ def environment() -> Environment:
         auto_reload=False,
     )
     for function in (
-        shown.percent, shown.points, shown.short_points, shown.decimal, shown.whole, shown.words, shown.name, shown.inline, shown.digest,
+        shown.percent, shown.points, shown.short_points, shown.decimal, shown.whole, shown.words, shown.name, shown.prose, shown.inline, shown.digest,
         shown.identifier, shown.when, shown.day, shown.segment, shown.defenses, shown.models,
     ):
         found.filters[function.__name__] = function
-    found.globals.update(query=shown.query, asset=asset_url, interval_bar=interval_bar, version=pairmark.__version__)
+    found.globals.update(query=shown.query, asset=asset_url, interval_bar=interval_bar, shapes=SHAPES, success=SUCCESS, difference_scale=difference_scale, version=pairmark.__version__)
     return found
 
 

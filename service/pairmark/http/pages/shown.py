@@ -17,6 +17,9 @@ from pairmark.stats.exact import decimal_string
 FOLDED: Final = 160
 """Characters of a name that are shown at once; the rest is one click away."""
 
+PROSE_FOLDED: Final = 2000
+"""The same of a sentence of ours, which may quote names."""
+
 _SPACE: Final = "\N{NO-BREAK SPACE}"
 _MINUS: Final = "\N{MINUS SIGN}"
 
@@ -54,14 +57,24 @@ def words(key: str) -> str:
     return key.replace("_", " ").replace("-", " ")
 
 
-def name(text: object) -> Markup:
+def name(text: object, folded: int = FOLDED) -> Markup:
     """Text from outside: isolated from the direction of what stands around it, its invisible characters shown, the rest of a long one folded."""
     given = str(text)
-    if len(given) <= FOLDED:
+    if len(given) <= folded:
         return Markup("<bdi>{}</bdi>").format(_visible(given))
-    return Markup('<details class="long"><summary><bdi>{}…</bdi></summary><bdi>{}</bdi></details>').format(
-        _visible(given[:FOLDED]), _visible(given)
+    return Markup('<details class="long"><summary><bdi>{}…</bdi><span class="less">less</span></summary><bdi>{}</bdi></details>').format(
+        _visible(given[:folded]), _visible(given)
     )
+
+
+def prose(text: object) -> Markup:
+    """A sentence of the service, which may quote names from outside; what stands between backticks is code."""
+    given = str(text)
+    pieces = given.split("`")
+    if len(given) > PROSE_FOLDED or len(pieces) % 2 == 0:
+        return name(given, PROSE_FOLDED)
+    shown = (Markup("<code>{}</code>").format(_visible(piece)) if place % 2 else _visible(piece) for place, piece in enumerate(pieces))
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(shown))
 
 
 def inline(text: object, limit: int = 48) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-CELL: Final = 14
+CELL: Final = 16
 ROWS: Final = 100
 COLUMNS: Final = 60
 KINDS: Final = ("lost", "gained", "kept", "neither")
@@ -65,7 +65,7 @@ def heat_map(answer: Mapping[str, Any], first_row: int = 0, first_column: int = 
         paths[state].append(_SHAPES[state].format(x=x, y=y))
         reached = cells["attack_success"][place] > 0
         if reached:
-            success.append(f"M{x + CELL - 1} {y + 1}v5l-5-5z")
+            success.append(f"M{x + CELL} {y}v8l-8-8z")
         letters[row][column] = _LETTERS[state].upper() if reached else _LETTERS[state]
     return HeatMap(
         left=left, top=top, width=left + len(columns) * CELL + 4, height=top + len(rows) * CELL + 4,
@@ -76,11 +76,16 @@ def heat_map(answer: Mapping[str, Any], first_row: int = 0, first_column: int = 
 
 
 _SHAPES: Final = {
-    "lost": "M{x} {y}m1 1h12v12h-12z",
-    "gained": "M{x} {y}m7 1l6 6-6 6-6-6z",
-    "kept": "M{x} {y}m5 5h4v4h-4z",
-    "neither": "M{x} {y}m2 7h10",
-    "mixed": "M{x} {y}m1 1h12l-12 12z",
-    "unpaired": "M{x} {y}m3 3l8 8m0-8l-8 8",
+    "lost": "M{x} {y}m1 1h14v14h-14z",
+    "gained": "M{x} {y}m8 1l7 7-7 7-7-7z",
+    "kept": "M{x} {y}m6 6h4v4h-4z",
+    "neither": "M{x} {y}m3 8h10",
+    "mixed": "M{x} {y}m1 1h14l-14 14z",
+    "unpaired": "M{x} {y}m4 4l8 8m0-8l-8 8",
 }
-"""A full square, a diamond, a dot, a dash, half a square, a cross; each in a square of 14."""
+"""A full square, a diamond, a dot, a dash, half a square, a cross; each in a square of 16."""
+
+SHAPES: Final = {state: shape.format(x=0, y=0) for state, shape in _SHAPES.items()}
+"""The shapes by themselves, for a legend."""
+
+SUCCESS: Final = "M16 0v8l-8-8z"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 WIDTH: Final = 300
 MARGIN: Final = 8
+
+
+SCALES: Final = (0.1, 0.2, 0.5, 1, 2)
+"""How far a scale of differences reaches to either side."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class IntervalBar:
     ticks: tuple[tuple[float, str], ...]
 
 
-def interval_bar(number: Mapping[str, Any], bound: Mapping[str, Any] | None = None, *, low: int = 0, high: int = 1) -> IntervalBar:
+def interval_bar(number: Mapping[str, Any], bound: Mapping[str, Any] | None = None, *, low: float = 0, high: float = 1) -> IntervalBar:
     """Places of a number of a report, a change of a comparison or a rate of history, on a scale from `low` to `high`.
 
     What lies outside of the scale is drawn at its edge.
@@ -39,10 +43,20 @@ def interval_bar(number: Mapping[str, Any], bound: Mapping[str, Any] | None = No
     bounded = bound or {}
     steps = 4
     ticks = tuple(
-        (MARGIN + (WIDTH - 2 * MARGIN) * step / steps, f"{low * 100 + (high - low) * 100 * step // steps}".replace("-", "\N{MINUS SIGN}"))
+        (MARGIN + (WIDTH - 2 * MARGIN) * step / steps, f"{100 * (low + (high - low) * step / steps):g}".replace("-", "\N{MINUS SIGN}"))
         for step in range(steps + 1)
     )
     return IntervalBar(
         place(number.get("value")), place(interval.get("low")), place(interval.get("high")), place(bounded.get("low")),
         place(bounded.get("high")), place(0) if low < 0 else None, ticks,
     )  # fmt: skip
+
+
+def difference_scale(changes: Iterable[Mapping[str, Any]]) -> float:
+    """The smallest scale on which all of these changes and their intervals have room."""
+    ends = [0.0]
+    for change in changes:
+        if "left" in change:
+            interval = change["interval"]
+            ends += [abs(float(end)) for end in (change["change"]["value"], interval.get("low"), interval.get("high")) if end is not None]
+    return next((scale for scale in SCALES if max(ends) <= scale), SCALES[-1])

@@ -10,16 +10,12 @@ from pairmark.provenance.merkle import node_hash
 from pairmark.provenance.note import decode_base64
 
 STEP: Final = 64
-WIDTH: Final = 620
-BOX: Final = 176
-MIDDLE: Final = WIDTH / 2
 
 
 @dataclass(frozen=True)
 class Step:
     """Two hashes that are hashed together: the one on the way from the leaf, and its sibling at `side`."""
 
-    y: int
     own: str
     sibling: str
     side: str
@@ -39,11 +35,10 @@ def proof_tree(proof: Mapping[str, Any]) -> ProofTree:
     """The way up, as RFC 9162 (2.1.3.2) walks it."""
     path = [decode_base64(node) for node in proof["path"]]
     here, at, last = decode_base64(proof["leaf"]), proof["index"], proof["size"] - 1
-    height = STEP * (len(path) + 1)
     steps = []
-    for level, sibling in enumerate(path):
+    for sibling in path:
         left = at % 2 == 1 or at == last
-        steps.append(Step(height - STEP * level - STEP // 2, here.hex(), sibling.hex(), "left" if left else "right"))
+        steps.append(Step(here.hex(), sibling.hex(), "left" if left else "right"))
         if left:
             here = node_hash(sibling, here)
             while at % 2 == 0 and at != 0:
@@ -52,4 +47,4 @@ def proof_tree(proof: Mapping[str, Any]) -> ProofTree:
             here = node_hash(here, sibling)
         at, last = at // 2, last // 2
     root = decode_base64(proof["root"])
-    return ProofTree(tuple(steps), root.hex(), here == root, height)
+    return ProofTree(tuple(steps), root.hex(), here == root, STEP * len(path))

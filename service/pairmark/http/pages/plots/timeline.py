@@ -13,6 +13,7 @@ from pairmark.http.pages.shown import defenses, models
 WIDTH: Final = 860
 HEIGHT: Final = 260
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 30
+DAY_SECONDS: Final = 86_400
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def _days(first: float, last: float, there: bool) -> tuple[tuple[float, str], ..
     if not there:
         return ()
     ends = ((LEFT + 16, first), (WIDTH - RIGHT - 16, last)) if last > first else (((LEFT + WIDTH - RIGHT) / 2, first),)
-    return tuple((round(x, 1), datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")) for x, at in ends)
+    shown = "%Y-%m-%d" if last - first > DAY_SECONDS else "%Y-%m-%d %H:%M"
+    return tuple((round(x, 1), datetime.fromtimestamp(at, UTC).strftime(shown)) for x, at in ends)
 
 
 def _place(number: Mapping[str, Any] | None) -> tuple[float, float | None, float | None] | None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pairmark.app.compare import MOST_OTHERS
 from pairmark.app.comparison.compare import Reweight
+from pairmark.app.comparison.refusals import NotComparable
 from pairmark.domain.documents.base import Identifier
 from pairmark.domain.errors import Conflict, Malformed, NotFound
 from pairmark.http.pages.parameters import parameters
@@ -41,6 +42,7 @@ def get_compare(request: Request, sources: WithSources) -> Response:
         found = sources.comparison(params.left, params.right, params.reweight)
     except (NotFound, Conflict, Malformed) as refused:
         problem = problem_of(refused).model_dump(mode="json", by_alias=True)
-        return page(request, "compare.html", problem["status"], given=given, comparisons=None, refusal=problem, adjusted=False)
+        status = 200 if isinstance(refused, NotComparable) else problem["status"]  # a refusal is a result like any other
+        return page(request, "compare.html", status, given=given, comparisons=None, refusal=problem, adjusted=False)
     comparisons = found.get("comparisons", [found])
     return page(request, "compare.html", given=given, comparisons=comparisons, refusal=None, adjusted="comparisons" in found)
