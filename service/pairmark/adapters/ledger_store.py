@@ -72,7 +72,7 @@ class LedgerStore:
         self, root: Path, *, limits: Limits = DEFAULT_LIMITS, objects: ObjectStore | None = None, row_secrets: RowSecrets | None = None
     ) -> None:
         """Everything lies in the folder `root`, except what is given."""
-        with _availability():
+        with availability():
             self.objects: ObjectStore = FileObjectStore(root) if objects is None else objects
         self.row_secrets = RowSecrets(root / "row-secrets") if row_secrets is None else row_secrets
         self._rows_roots: dict[str, str] = {}
@@ -80,7 +80,7 @@ class LedgerStore:
 
     def room(self) -> IO[bytes]:
         """A nameless file for a body on its way in; it vanishes with its last handle."""
-        with _availability():
+        with availability():
             return tempfile.TemporaryFile(dir=self.objects.scratch())
 
     @contextmanager
@@ -92,7 +92,7 @@ class LedgerStore:
             Unavailable: the disk is full or cannot be written.
         """
         chunks = iter(lambda: file.read(CHUNK_BYTES), b"")
-        with _availability():
+        with availability():
             ingested = ingest_ledger(chunks, form, self.objects.scratch(), require_order=True, limits=self._limits)
         try:
             yield IncomingLedger(self.objects, ingested)
@@ -164,7 +164,7 @@ class LedgerStore:
             Unavailable: the store does not give it.
         """
         with ExitStack() as stack:
-            with _availability("read from"):
+            with availability("read from"):
                 try:
                     path = stack.enter_context(self.objects.fetched(digest))
                 except NotFound:
@@ -186,7 +186,7 @@ class LedgerStore:
             Unavailable: they cannot be written.
         """
         running = hashlib.sha256()
-        with _availability(), tempfile.NamedTemporaryFile(dir=self.objects.scratch(), delete=False) as file:
+        with availability(), tempfile.NamedTemporaryFile(dir=self.objects.scratch(), delete=False) as file:
             path = Path(file.name)
             try:
                 for piece in pieces:
@@ -205,7 +205,7 @@ class LedgerStore:
         Raises:
             Unavailable: the store cannot be written.
         """
-        with _availability():
+        with availability():
             self.objects.require_writable()
             with tempfile.TemporaryFile(dir=self.objects.scratch()) as probe:
                 probe.write(b"writable")
@@ -213,7 +213,7 @@ class LedgerStore:
 
     def sweep(self, now: float) -> None:
         """Remove scratch that a killed process left behind, once it is a day old; `now` in seconds since 1970."""
-        with _availability():
+        with availability():
             self.objects.sweep(now - OLD_SECONDS)
 
     def close(self) -> None:
@@ -230,7 +230,7 @@ class IncomingLedger:
 
     def keep(self) -> None:
         """Make it an object, unless it is one already."""
-        with _availability():
+        with availability():
             self._store.put_if_absent(self.ledger.digest, self._path)
 
 
@@ -247,7 +247,12 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def _availability(to: str = "write to") -> Iterator[None]:
+def availability(to: str = "write to") -> Iterator[None]:
+    """Say in Pairmark's words that the disk of the store is full or does not serve.
+
+    Raises:
+        Unavailable: for any failure of the operating system inside.
+    """
     try:
         yield
     except OSError as problem:

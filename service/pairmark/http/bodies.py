@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 
+from pairmark.adapters.ledger_store import availability
 from pairmark.adapters.ledgers.decompress import Encoding
 from pairmark.adapters.ledgers.ingest import Kind, LedgerFormat
 from pairmark.domain.documents.base import Document, read_document
@@ -62,6 +64,7 @@ async def spool_ledger(request: Request, room: Callable[[], IO[bytes]], limit: i
     Raises:
         Malformed: of another type or encoding, too large, or too slow.
         ClientDisconnect: the sender went away.
+        Unavailable: there is no room for it.
     """
     kind = _media_type(request)
     if kind not in LEDGER_TYPES:
@@ -78,14 +81,21 @@ async def spool_ledger(request: Request, room: Callable[[], IO[bytes]], limit: i
             waiting.append(part)
             size += len(part)
             if size >= MIB:
-                await run_in_threadpool(file.write, b"".join(waiting))
+                await run_in_threadpool(_write, file, waiting)
                 waiting, size = [], 0
-        await run_in_threadpool(file.write, b"".join(waiting))
+        await run_in_threadpool(_write, file, waiting)
         await run_in_threadpool(file.seek, 0)
     except BaseException:
-        file.close()
+        with suppress(OSError):  # what is buffered finds no room either
+            file.close()
         raise
     return SpooledLedger(file, LedgerFormat(LEDGER_TYPES[kind], encoding))
+
+
+def _write(file: IO[bytes], parts: list[bytes]) -> None:
+    with availability():
+        file.write(b"".join(parts))
+        file.flush()
 
 
 async def _parts(request: Request, limit: int, setting: str, seconds: float) -> AsyncIterator[bytes]:

@@ -66,7 +66,12 @@ class BoundedProtocol(H11Protocol):
         """Take bytes; those after a pause start the time for the next head."""
         if self._head is None and (self.cycle is None or self.cycle.response_complete):
             self._await_head()
-        super().data_received(data)
+        # h11 minds the size of a head only while it is not whole: in small pieces a large one is never whole at once.
+        size = max(self._bounds.head_bytes // 8, 512)
+        while data and not self.transport.is_closing():
+            wanted = len(data) if self.cycle is not None and self.cycle.more_body else size
+            super().data_received(data[:wanted])
+            data = data[wanted:]
 
     def handle_events(self) -> None:
         """Act on what came in; a whole head ends its time and starts that of its body."""
