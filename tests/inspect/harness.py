@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task, eval
+from inspect_ai import Task, eval, eval_retry, task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import (
     ChatMessage,
@@ -29,6 +29,10 @@ Behaviour = Callable[[list[ChatMessage], GenerateConfig], ModelOutput]
 SNAPSHOT = "scripted-2026-01-01"
 
 
+CONTINUED: dict[str, Behaviour] = {}
+"""Behaviours by model name: `eval_retry` makes the model again from its name alone."""
+
+
 @modelapi(name="scripted")
 class ScriptedAPI(ModelAPI):
     """A provider whose answers come from a function of the messages it is sent."""
@@ -38,7 +42,7 @@ class ScriptedAPI(ModelAPI):
         behaviour: Behaviour | None = None,
     ) -> None:  # fmt: skip
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
-        self.behaviour = behaviour
+        self.behaviour = behaviour or CONTINUED.get(model_name)
 
     async def generate(self, input: list[ChatMessage], tools: Any, tool_choice: Any, config: GenerateConfig) -> ModelOutput:  # noqa: A002
         assert self.behaviour is not None
@@ -75,6 +79,15 @@ def run(task: Task, model: Model, folder: Path, **options: Any) -> Path:
         (log,) = eval(task, model=model, log_dir=str(folder), **options)
         gc.collect()
     return Path(log.location.removeprefix("file://"))
+
+
+def continued(log: Path, folder: Path) -> Path:
+    """Path of the log that `inspect eval-retry` writes of an evaluation that did not finish."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (again,) = eval_retry(str(log), log_dir=str(folder), display="none")
+        gc.collect()
+    return Path(again.location.removeprefix("file://"))
 
 
 # a task of ours: a mailbox with an attack in it, scored by what was sent
@@ -151,6 +164,12 @@ MAPPING: dict[str, Any] = {
     "payload": {"texts": ["/metadata/attack"]},
     "setup": ["put_mail"],
 }
+
+
+@task
+def mailbox_again(attacked: bool = False) -> Task:
+    """The task as Inspect's registry makes it again when an evaluation is continued."""
+    return mailbox(attacked)
 
 
 def mailbox(attacked: bool, *, tasks: int = 2, injections: int = 2, solvers: list[Any] | None = None, **more: Any) -> Task:

@@ -8,12 +8,25 @@ from typing import Any
 
 import pytest
 from inspect_ai.log import ProvenanceData, edit_score, invalidate_samples, read_eval_log, write_eval_log
+from inspect_ai.model import get_model
 from inspect_ai.scorer import ScoreEdit
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.run import Run
 from tests.inspect.conftest import Suite
-from tests.inspect.harness import calls, mailbox, obedient, results, robust, run, says, scripted
+from tests.inspect.harness import (
+    CONTINUED,
+    calls,
+    continued,
+    mailbox,
+    mailbox_again,
+    obedient,
+    results,
+    robust,
+    run,
+    says,
+    scripted,
+)
 
 
 def is_task(messages: Any, number: int) -> bool:
@@ -73,7 +86,9 @@ def test_a_repeated_sample_is_two_attempts(mailbox_suite: Suite, tmp_path: Path)
     assert any("repeated" in note for note in found.notes)
 
 
-def test_a_continued_evaluation_is_one_run_with_its_first_attempts(mailbox_suite: Suite, tmp_path: Path) -> None:
+def test_a_continued_evaluation_is_one_run_with_its_first_attempts(
+    mailbox_suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = {"now": True}
 
     def breaks_for_a_while(messages: Any, config: Any) -> Any:
@@ -81,29 +96,21 @@ def test_a_continued_evaluation_is_one_run_with_its_first_attempts(mailbox_suite
             raise RuntimeError("Error code: 500")
         return robust(messages, config)
 
-    model = scripted(breaks_for_a_while)
-    first = run(mailbox(False), model, tmp_path / "first")
+    monkeypatch.setitem(CONTINUED, "again", breaks_for_a_while)
+    first = run(mailbox_again(), get_model("scripted/again", memoize=False), tmp_path / "first", fail_on_error=True, max_samples=1)
+    alone = mailbox_suite.read([first], "benign")
+    assert set(alone.episodes["status"]) <= {"completed", "infra_error", "cancelled"}
     broken["now"] = False
-    (again,) = _continued(model, read_eval_log(str(first)), tmp_path)
+    again = continued(first, tmp_path / "second")
     found = mailbox_suite.read([first, again], "benign")
     rows = {(row["task_id"], row["attempt"]): row for row in found.episodes.iter_rows(named=True)}
     assert set(rows) == {("t0", 1), ("t1", 1), ("t1", 2)}
     assert (rows["t1", 1]["status"], rows["t1", 2]["status"]) == ("infra_error", "completed")
-    assert found.set_aside == {"samples that a later attempt of the evaluation took over": 1}
+    # the second log carries the first one's error with it: with both logs it is not counted twice, nor forgotten with one
     assert found.episodes.equals(mailbox_suite.read([again, first], "benign").episodes)
-
-
-def _continued(model: Any, log: Any, folder: Path) -> list[Path]:
-    """A second log of the same evaluation as `eval-retry` writes it: good samples taken over, the others run again."""
-    second = run(mailbox(False), model, folder / "second")
-    new = read_eval_log(str(second))
-    assert new.samples is not None
-    assert log.samples is not None
-    kept = [sample for sample in log.samples if sample.error is None]
-    new.samples = kept + [sample for sample in new.samples if sample.id not in {one.id for one in kept}]
-    new.eval.task_id = log.eval.task_id
-    write_eval_log(new, str(second))
-    return [second]
+    last = mailbox_suite.read([again], "benign").episodes
+    assert last.select("task_id", "attempt", "status").equals(found.episodes.select("task_id", "attempt", "status"))
+    assert found.run["retries"] == {"max_attempts": 2}
 
 
 def test_a_limit_is_an_outcome(mailbox_suite: Suite, tmp_path: Path) -> None:

@@ -71,17 +71,17 @@ class Collector:
     def read(self, evaluation: Evaluation) -> None:
         """All samples of an evaluation's logs, then the open cells: planned, and in none of them."""
         cells: dict[str | int, Cell] = {}
-        attempts: dict[Key, int] = {}
+        attempts: dict[Key, list[str]] = {}
         uuids: set[str] = set()
         for log in evaluation.logs:
             words = wordings(log.header, self._mapping)
             attack, digest = attack_of(log.header, self._mapping)
             is_other = self._attack is not None and attack is not None and attack != self._attack
-            here: Counter[Key] = Counter()
+            here: dict[Key, list[str]] = {}
             for read in log.samples():
                 cell = self._cell(read, cells)
                 if read.key is not None and cell is not None and not self._is_of_arm(cell, is_other):
-                    attempts.setdefault(read.key, 0)
+                    attempts.setdefault(read.key, [])
                     continue
                 uuid = getattr(read.sample, "uuid", None)
                 if uuid is not None and uuid in uuids:
@@ -89,15 +89,15 @@ class Collector:
                     continue
                 if uuid is not None:
                     uuids.add(uuid)
-                before = attempts.get(read.key, 0) if read.key is not None else 0
-                rows = self._rows(read, cell, evaluation.offset, words, before + 1)
+                before = attempts.get(read.key, []) if read.key is not None else []
+                rows = self._rows(read, cell, evaluation.offset, words, before)
                 if read.key is not None:
-                    here[read.key] += len(rows)
+                    here.setdefault(read.key, []).extend(row.get("error") or "" for row in rows)
                 if rows and self._arm == "attacked":
                     self.found.attacks.setdefault((attack, digest))
                 self._keep(rows, log)
-            for key, count in here.items():
-                attempts[key] = attempts.get(key, 0) + count
+            for key, errors in here.items():
+                attempts.setdefault(key, []).extend(errors)
         self._open_cells(evaluation, cells, attempts)
 
     def _cell(self, read: ReadSample, cells: dict[str | int, Cell]) -> Cell | None:
@@ -124,7 +124,7 @@ class Collector:
         return False
 
     def _rows(
-        self, read: ReadSample, cell: Cell | None, offset: int, words: tuple[Wording, ...], attempt: int
+        self, read: ReadSample, cell: Cell | None, offset: int, words: tuple[Wording, ...], before: list[str]
     ) -> list[dict[str, Any]]:
         problem = read.problem
         if problem is None and cell is None:
@@ -136,9 +136,9 @@ class Collector:
             self.found.unreadable.append(Unreadable(read.place, problem or "unknown sample"))
             if cell is None or read.key is None:
                 return []
-            return [unread_row(cell, self._number(read.key[1], offset), f"unreadable record: {problem}", attempt)]
+            return [unread_row(cell, self._number(read.key[1], offset), f"unreadable record: {problem}", len(before) + 1)]
         sample: Any = read.sample
-        episode = episode_of(sample, cell, self._number(sample.epoch, offset), self._mapping, words, attempt)
+        episode = episode_of(sample, cell, self._number(sample.epoch, offset), self._mapping, words, before)
         self._tell(sample, cell, episode)
         return list(episode.rows)
 
@@ -169,7 +169,7 @@ class Collector:
         for column, value in episode.outcome.unnamed.items():
             found.unnamed.add(f"{name}: {column} {value}")
 
-    def _open_cells(self, evaluation: Evaluation, cells: dict[str | int, Cell], attempts: dict[Key, int]) -> None:
+    def _open_cells(self, evaluation: Evaluation, cells: dict[str | int, Cell], attempts: dict[Key, list[str]]) -> None:
         for key in _planned(evaluation):
             if key in attempts:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,16 +59,24 @@ class Episode:
 
 
 def episode_of(
-    sample: Any, cell: Cell, epoch: int, mapping: InspectMapping, words: tuple[Wording, ...], first_attempt: int = 1
+    sample: Any, cell: Cell, epoch: int, mapping: InspectMapping, words: tuple[Wording, ...], before: Sequence[str] = ()
 ) -> Episode:
-    """The rows of a sample. Delivery and the attacker's actions are facts of attacked cells only."""
+    """The rows of a sample. Delivery and the attacker's actions are facts of attacked cells only.
+
+    Args:
+        before: errors of the cell's attempts that are rows already, from earlier logs of the evaluation. `inspect eval-retry` carries
+            them over into the sample: these are not counted again.
+    """
     attacked = cell.injection_id is not None
     conversation = conversation_of(sample.events, mapping.roles)
     outcome = outcome_of(sample, mapping, conversation, attacked=attacked)
     place = {"task_id": cell.task_id, "injection_id": cell.injection_id, "epoch": epoch}
+    repeated = list(sample.error_retries or ())
+    carried = _carried([short(error.message) for error in repeated], before)
+    first_attempt = len(before) + 1
     rows = [
         _repeated_row(place, error, sample, mapping, words, first_attempt + index)
-        for index, error in enumerate(sample.error_retries or ())
+        for index, error in enumerate(repeated[carried:])
     ]
     delivery = _delivery(sample, conversation, mapping, words) if attacked else Delivery(None, None)
     is_aborted = outcome.status in ("infra_error", "cancelled")
@@ -89,6 +97,12 @@ def episode_of(
         }
     )
     return Episode(tuple(rows), conversation, outcome)
+
+
+def _carried(errors: Sequence[str], before: Sequence[str]) -> int:
+    """How many of a sample's repeated errors are the last of those that are rows already."""
+    most = min(len(errors), len(before))
+    return next((n for n in range(most, 0, -1) if list(before[len(before) - n :]) == list(errors[:n])), 0)
 
 
 def _repeated_row(

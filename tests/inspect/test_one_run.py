@@ -1,0 +1,145 @@
+"""Which logs make one run, and which are refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairmark.domain.errors import Malformed
+from tests.inspect.conftest import Suite
+
+
+def changed(source: Path, target: Path, change: Callable[[Any], None], *, new: bool = True) -> Path:
+    """A copy of a log with something changed; `new`: as another evaluation."""
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    log = read_eval_log(str(source))
+    if new:
+        log.eval.task_id = target.stem
+        for sample in log.samples or ():
+            sample.uuid = f"{target.stem}-{sample.uuid}"
+    change(log)
+    write_eval_log(log, str(target))
+    return target
+
+
+def nothing(log: Any) -> None:
+    return None
+
+
+def keep(*ids: str) -> Callable[[Any], None]:
+    def change(log: Any) -> None:
+        log.samples = [sample for sample in log.samples if sample.id in ids]
+        log.eval.dataset.sample_ids = list(ids)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("fact", "change"),
+    [
+        ("mixed-model", lambda log: setattr(log.eval, "model", "scripted/other")),
+        ("mixed-generate-config", lambda log: setattr(log.eval.model_generate_config, "temperature", 0.7)),
+        ("mixed-generate-config", lambda log: setattr(log.plan.config, "top_p", 0.5)),
+        ("mixed-package-versions", lambda log: log.eval.packages.update(inspect_ai="0.3.284")),
+        ("mixed-task-version", lambda log: setattr(log.eval, "task_version", 9)),
+        ("mixed-limits", lambda log: setattr(log.eval.config, "message_limit", 3)),
+        ("mixed-solvers", lambda log: log.plan.steps[1].params.update(template="Obey.")),
+        ("mixed-model-base-url", lambda log: setattr(log.eval, "model_base_url", "http://somewhere.example")),
+        ("mixed-task-arguments", lambda log: log.eval.task_args.update(mode="hard")),
+    ],
+)
+def test_logs_of_two_configurations_are_refused_with_both_named(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path, fact: str, change: Callable[[Any], None]
+) -> None:
+    other = changed(logs["benign"], tmp_path / "other.eval", change)
+    with pytest.raises(Malformed) as refusal:
+        mailbox_suite.read([logs["benign"], other], "benign")
+    assert refusal.value.code == fact
+    assert str(logs["benign"]) in str(refusal.value)
+    assert str(other) in str(refusal.value)
+
+
+def test_the_same_samples_in_another_evaluation_are_further_epochs(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    more = changed(logs["benign"], tmp_path / "more.eval", nothing)
+    found = mailbox_suite.read([logs["benign"], more], "benign")
+    assert found.episodes["epoch"].value_counts().sort("epoch").rows() == [(1, 2), (2, 2), (3, 2), (4, 2)]
+    assert [epoch["epoch"] for epoch in found.run["epochs"]] == [1, 2, 3, 4]
+
+
+def test_other_samples_are_parts_of_the_same_epochs(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    parts = [changed(logs["benign"], tmp_path / f"{one}.eval", keep(one)) for one in ("t0", "t1")]
+    found = mailbox_suite.read(parts, "benign")
+    whole = mailbox_suite.read([logs["benign"]], "benign")
+    assert found.episodes.equals(whole.episodes)
+
+
+def test_evaluations_that_share_some_samples_only_are_refused(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    part = changed(logs["benign"], tmp_path / "part.eval", keep("t0"))
+    with pytest.raises(Malformed, match=r"overlapping-logs"):
+        mailbox_suite.read([logs["benign"], part], "benign")
+
+
+def test_one_log_twice_is_refused(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    link = tmp_path / "link.eval"
+    link.symlink_to(logs["benign"])
+    with pytest.raises(Malformed, match="each log once"):
+        mailbox_suite.read([logs["benign"], link], "benign")
+
+
+def test_a_second_verdict_of_a_cell_is_shown_as_a_second_attempt_and_not_chosen(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path
+) -> None:
+    def again(log: Any) -> None:
+        for sample in log.samples:
+            sample.uuid = f"again-{sample.uuid}"
+
+    second = changed(logs["benign"], tmp_path / "again.eval", again, new=False)
+    found = mailbox_suite.read([logs["benign"], second], "benign")
+    assert found.episodes["attempt"].to_list() == [1, 2] * 4
+    assert found.episodes["status"].unique().to_list() == ["completed"]
+
+
+def test_a_log_of_an_old_release_is_refused(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    old = changed(logs["benign"], tmp_path / "old.eval", lambda log: log.eval.packages.update(inspect_ai="0.3.199"))
+    with pytest.raises(Malformed, match=r"unsupported-version"):
+        mailbox_suite.read([old], "benign")
+
+
+def test_limits_that_were_changed_while_it_ran_are_unrecorded(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    from inspect_ai.log import ConfigUpdate, ConfigValueChange, ProvenanceData
+
+    def change(log: Any) -> None:
+        one = ConfigValueChange(config="eval", name="message_limit", value=5)
+        log.config_updates = [ConfigUpdate(changes=[one], scope="task", provenance=ProvenanceData(author="ann"))]
+
+    found = mailbox_suite.read([changed(logs["benign"], tmp_path / "retuned.eval", change)], "benign")
+    assert found.run["system"]["limits"] is None
+    assert any("changed while" in note for note in found.notes)
+
+
+def test_the_revision_and_the_sandbox_are_taken_where_they_are_recorded(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    from inspect_ai.log import EvalRevision
+
+    def change(log: Any) -> None:
+        log.eval.revision = EvalRevision(type="git", origin="somewhere", commit="abc123", dirty=False)
+        log.eval.sandbox = {"type": "docker", "config": "compose.yaml"}
+
+    found = mailbox_suite.read([changed(logs["benign"], tmp_path / "boxed.eval", change)], "benign")
+    assert (found.run["harness"]["commit"], found.run["harness"]["image"]) == ("abc123", "docker:compose.yaml")
+    assert mailbox_suite.read([logs["benign"]], "benign").run["harness"]["image"] is None
+
+
+def test_a_sample_without_events_leaves_delivery_unknown(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
+    def change(log: Any) -> None:
+        for sample in log.samples:
+            sample.events = []
+
+    found = mailbox_suite.read([changed(logs["attacked"], tmp_path / "bare.eval", change)], "attacked", attack="mail")
+    assert found.episodes["delivered"].null_count() == found.episodes.height == 8
+    assert found.episodes["attack_success"].all()
+    assert found.run["system"]["model"]["served"] is None
+    assert any("hold no events" in note for note in found.notes)
