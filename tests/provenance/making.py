@@ -139,22 +139,22 @@ class Pair:
     rows: dict[ArmRole, str] = field(default_factory=dict)
 
 
-def announce(log: Log, pair: Pair) -> None:
-    """Announce and seal every run of a pair, and announce one that never finishes."""
+def announce(log: Log, pair: Pair, runs: str = "run") -> None:
+    """Announce and seal every run of a pair, and announce one that never finishes; their ids begin with `runs`."""
     suite = suite_digest(pair.manifest)
-    runs: list[tuple[str, dict[str, Any]]] = [*pair.runs.items(), ("lost", pair.runs["attacked"])]
-    for role, run in runs:
+    made: list[tuple[str, dict[str, Any]]] = [*pair.runs.items(), ("lost", pair.runs["attacked"])]
+    for role, run in made:
         announced = Announcement(
-            run=f"run-{role}", document=digest_of({**run, "episodes": None}), suite=suite, system=system_key(run), arm=run["arm"],
+            run=f"{runs}-{role}", document=digest_of({**run, "episodes": None}), suite=suite, system=system_key(run), arm=run["arm"],
             after_the_fact=False, at=AT,
         )
         log.add(announced)
         if role != "lost":
             episodes = run["episodes"]
-            log.add(Sealed(run=f"run-{role}", document=digest_of(run), ledger=episodes["digest"], count=episodes["count"], at=AT))
+            log.add(Sealed(run=f"{runs}-{role}", document=digest_of(run), ledger=episodes["digest"], count=episodes["count"], at=AT))
 
 
-def payload_of(log: Log, pair: Pair, serial: str, **changes: Any) -> bytes:
+def payload_of(log: Log, pair: Pair, serial: str, runs: str = "run", **changes: Any) -> bytes:
     """The statement of a certificate on this log."""
     from pairmark.provenance.log_export import replay
 
@@ -162,7 +162,7 @@ def payload_of(log: Log, pair: Pair, serial: str, **changes: Any) -> bytes:
     before = [entry.entry for entry in replay(log.export()).entries]
     arms = {
         role: ArmClaim(
-            f"run-{role}", run, run["episodes"]["digest"], run["episodes"]["count"], pair.rows.get(role),
+            f"{runs}-{role}", run, run["episodes"]["digest"], run["episodes"]["count"], pair.rows.get(role),
             count_registered(before, suite, registered(names_of(run), 0, 0, 0), run["arm"]),
         )
         for role, run in pair.runs.items()

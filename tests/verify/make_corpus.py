@@ -1,28 +1,32 @@
-"""Writes `tests/verify/corpus/`: certificates, frozen once released. Run it for a new corpus only, never over an old one.
+"""Writes `tests/verify/corpus*/`: certificates, frozen once released. Run it for a new corpus only, never over an old one.
 
-    python -m tests.verify.make_corpus FOLDER
+    python -m tests.verify.make_corpus FOLDER [standing|kinds]
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pairmark.adapters.ledgers.canonical_out import canonical_lines
 from pairmark.adapters.ledgers.documents import read_policy
 from pairmark.adapters.quality.gate import great_expectations_gate
 from pairmark.app.check import check
-from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
+from pairmark.domain.canonical import canonical_bytes, digest_of, digest_of_bytes, suite_digest
 from pairmark.domain.world import World
 from pairmark.provenance.dsse import Envelope
-from pairmark.provenance.entries import TrustRooted
+from pairmark.provenance.entries import Announcement, Disproved, TrustRooted
+from pairmark.provenance.registrations import SystemNames
 from pairmark.provenance.rows import row_leaves, rows_root
 from pairmark.provenance.statement import ARM_ROLES, ArmRole
 from pairmark.provenance.trust import RoleName, verify_chain
+from pairmark.rules.base import Disproof
 from tests.provenance.making import (
     AT,
     KEYS,
@@ -33,6 +37,7 @@ from tests.provenance.making import (
     change,
     key_id,
     key_of,
+    p256_key_of,
     release,
     root_value,
     signed_root,
@@ -43,11 +48,12 @@ CERTIFIER, LOG = key_of(11), key_of(12)
 SECRET = bytes(range(32))
 
 
-def world_pair(world: World) -> Pair:
-    """A world as a service has it, judged by `standard/1`."""
-    policy = read_policy("standard/1")
+def world_pair(world: World, policy_name: str = "standard/1", disproof: Mapping[str, Any] | None = None) -> Pair:
+    """A world as a service has it, judged by a policy."""
+    policy = read_policy(policy_name)
     experiment = world.experiment()
-    report = check(experiment, policy.policy, policy.digest, great_expectations_gate()).value
+    answer = None if disproof is None else Disproof(disproof["text"], tuple(disproof["digests"]))
+    report = check(experiment, policy.policy, policy.digest, great_expectations_gate(), answer).value
     files = world.files()
     runs: dict[ArmRole, dict[str, Any]] = {}
     rows: dict[ArmRole, str] = {}
@@ -96,15 +102,65 @@ def files_of(pair: Pair) -> dict[str, bytes]:
     }
 
 
-def main(folder: Path) -> None:
-    """Write the corpus into a new folder."""
+SMALL = World.of(tasks=6, injections=4, groups=2)
+QUIET = SMALL.set("baseline", attacker_actions=0, attack_success=False)
+UNHARMED = SMALL.set("attacked", utility=True)
+EVIDENCE = {"text": "The harness was replayed by hand: injections arrived, and the tasks were done.", "digests": [digest_of_bytes(b"notes")]}
+HARDWARE: dict[RoleName, EllipticCurvePrivateKey] = {"root": p256_key_of(21), "certifier": p256_key_of(22), "revoker": p256_key_of(23)}
+
+
+def kinds_of_certificates() -> dict[str, bytes]:
+    """One log whose keys moved into hardware, with a certificate of each kind and what it is over."""
+    pairs = {
+        "standard": world_pair(SMALL), "transcript": world_pair(QUIET, "transcript/1"), "disproved": world_pair(UNHARMED, disproof=EVIDENCE),
+    }  # fmt: skip
+    first = signed_root(root_value())
+    log = Log()
+    _log_root(log, 1, first)
+    nameless = SystemNames(requested=None, provider=None, defenses=None).key()
+    suite = suite_digest(pairs["standard"].manifest)
+    log.add(Announcement(run="run-of-something", document=suite, suite=suite, system=nameless, arm="attacked", after_the_fact=False, at=AT))
+    for name, pair in pairs.items():
+        announce(log, pair, name)
+    files = {"standard.json": bundle_at(log, release(log, pairs["standard"], "certificate-standard", runs="standard"))}
+    superseded = release(log, pairs["standard"], "certificate-superseded", runs="standard")
+    at, second = len(log.entries), root_value(2)
+    for role, key in HARDWARE.items():
+        old = key_id(KEYS[role])
+        second["keys"][old]["valid_until"] = at
+        second["keys"][key_id(key)] = trusted(key, at)
+        second["roles"][role]["keyids"] = [key_id(key)] if role == "root" else [old, key_id(key)]
+    chain = verify_chain((first, signed_root(second, KEYS["root"], HARDWARE["root"])))
+    _log_root(log, 2, chain.envelopes[1])
+    certifier = HARDWARE["certifier"]
+    log.add(Disproved(certification="certification-held", evidence=digest_of(EVIDENCE), at=AT))
+    made = {
+        "transcript": release(log, pairs["transcript"], "certificate-transcript", certifier, runs="transcript"),
+        "disproved": release(log, pairs["disproved"], "certificate-disproved", certifier, runs="disproved", disproof=("certification-held", EVIDENCE)),
+        "superseding": release(log, pairs["standard"], "certificate-superseding", certifier, runs="standard", supersedes="certificate-superseded"),
+    }
+    status = change(log, ["certificate-superseded"], "superseded", by="certificate-superseding", key=HARDWARE["revoker"])
+    files["superseded.json"] = bundle_at(log, superseded, [status])
+    files |= {f"{name}.json": bundle_at(log, index, key=certifier) for name, index in made.items()}
+    for name, world in (("standard", SMALL), ("transcript", QUIET), ("disproved", UNHARMED)):
+        files |= {f"artifacts/{name}/{file}": content for file, content in world.files().items()}
+        files[f"artifacts/{name}/report.json"] = canonical_bytes(pairs[name].report)
+    return {"trust.json": chain.content(), "log.jsonl": log.export(), **files}
+
+
+def main(folder: Path, which: str = "standing") -> None:
+    """Write a corpus into a new folder."""
     world = World()
     folder.mkdir(parents=True)
-    for name, content in {**files_of(world_pair(world)), **{f"artifacts/{name}": content for name, content in world.files().items()}}.items():
+    if which == "kinds":
+        files = kinds_of_certificates()
+    else:
+        files = {**files_of(world_pair(world)), **{f"artifacts/{name}": content for name, content in world.files().items()}}
+        files["artifacts/report.json"] = canonical_bytes(world_pair(world).report)
+    for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    (folder / "artifacts" / "report.json").write_bytes(canonical_bytes(world_pair(world).report))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])
