@@ -19,6 +19,7 @@ from pairmark.app.read_run import run_of_id
 from pairmark.app.read_suite import newest_of_digest
 from pairmark.app.release import release
 from pairmark.app.stored import stored_document, understood
+from pairmark.app.webhooks import tell_verdict
 from pairmark.domain.canonical import canonical_bytes, digest_of, digest_of_bytes, suite_digest
 from pairmark.domain.documents.disproof import DisproofRecord
 from pairmark.domain.documents.policy import Policy
@@ -192,6 +193,7 @@ def record(
         verdict=checked.report.verdict, certificate=certificate_id, created_at=at,
     )
     tables.certifications.add(certification)
+    tell_verdict(tables, certification, judged.evidence.suite_digest)
     if claim.disproof is not None and claim.disproves is not None:
         log_disproof(tables, claim.disproves, claim.disproof, at)
     if certificate_id is not None:

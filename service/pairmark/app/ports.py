@@ -27,6 +27,7 @@ from pairmark.app.records import (
     StoredRun,
     SuiteLabel,
 )
+from pairmark.app.webhook_records import Webhooks
 from pairmark.domain.documents.policy import Policy
 
 if TYPE_CHECKING:
@@ -207,6 +208,8 @@ class Tables(Protocol):
     def search(self) -> Search: ...
     @property
     def people(self) -> People: ...
+    @property
+    def webhooks(self) -> Webhooks: ...
     @property
     def audit(self) -> Audit: ...
 

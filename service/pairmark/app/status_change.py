@@ -9,6 +9,7 @@ from datetime import datetime
 from pairmark.app.log_records import Signing
 from pairmark.app.moments import moment
 from pairmark.app.ports import Tables
+from pairmark.app.webhooks import tell_revoked
 from pairmark.domain.canonical import digest_of_bytes
 from pairmark.domain.errors import Conflict
 from pairmark.provenance.entries import Reason, StatusChange, StatusChanged, entry_bytes, parse_entry
@@ -42,6 +43,8 @@ def log_status(
     for name in names:
         entries = [(record.index, parse_entry(record.entry)) for record in tables.log.about(name)]
         tables.history.mark(name, fold(entries)[name].status)
+    if status == "revoked":
+        tell_revoked(tables, names, reason, at)
     return StatusLogged(index, names, status, reason, by, at)
 
 

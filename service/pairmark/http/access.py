@@ -49,6 +49,11 @@ NEEDS: Mapping[tuple[str, str], Permission | None] = {
     ("GET", "/v1/organisations"): "read",
     ("POST", "/v1/organisations"): "administer",
     ("GET", "/v1/audit"): "administer",
+    ("GET", "/v1/webhooks"): "administer",
+    ("POST", "/v1/webhooks"): "administer",
+    ("DELETE", "/v1/webhooks/{webhook_id}"): "administer",
+    ("GET", "/v1/webhooks/{webhook_id}/deliveries"): "administer",
+    ("POST", "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/retry"): "administer",
 }
 """What a call needs beyond being seen. A GET that is not here needs nothing: it answers with what its caller sees."""
 

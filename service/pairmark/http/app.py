@@ -22,6 +22,7 @@ from pairmark.http.access import require_known_needs
 from pairmark.http.crashes import CrashesAreProblems
 from pairmark.http.openapi import DESCRIPTION, describe
 from pairmark.http.pages.site import add_pages
+from pairmark.http.postman import Postman
 from pairmark.http.private import AnswersArePrivate
 from pairmark.http.problems import add_problem_handlers
 from pairmark.http.services import Services, build_services
@@ -43,14 +44,16 @@ def create_app(settings: Settings) -> FastAPI:
     _require_migrated(settings)
     tracing = None if settings.otlp_endpoint is None else Tracing.to(settings.otlp_endpoint, pairmark.__version__)
     services = build_services(settings)
-    worker = Worker(services)
+    worker, postman = Worker(services), Postman(services)
     numbers = Numbers(lambda: _counts(services))
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncIterator[None]:
         _sweep(services)
         worker.wake()
+        postman.start()
         yield
+        await run_in_threadpool(postman.stop, settings.shutdown_seconds)
         await run_in_threadpool(worker.stop, settings.shutdown_seconds)
         await run_in_threadpool(let_go, app)
 
@@ -58,6 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="Pairmark", version=pairmark.__version__, description=DESCRIPTION, lifespan=running, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.postman = postman
     app.state.services, app.state.worker, app.state.numbers, app.state.tracing = services, worker, numbers, tracing
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     add_problem_handlers(app)

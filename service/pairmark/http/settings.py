@@ -11,6 +11,8 @@ from pairmark.domain.errors import Malformed, shown
 
 MIB = 1024 * 1024
 PREFIX = "PAIRMARK_"
+WORDS = {"sign_in": ("auto", "required"), "webhook_private_addresses": ("refuse", "allow")}
+"""Settings that are one of a few words, the default first."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Settings:
         oidc_jwks_url: where the provider's keys are; by default what its discovery document says.
         requests_per_minute: requests of one API key, or of one member's tokens, that each process takes in a minute.
         anonymous_requests_per_minute: requests without a key from one address, where keys are wanted.
+        webhook_private_addresses: `allow` lets webhooks lead to private addresses and plain HTTP; by default they may not.
         host: address to listen on.
         port: port to listen on; 0 lets the system choose.
         workers: processes that serve together on one address.
@@ -67,6 +70,7 @@ class Settings:
     oidc_jwks_url: str | None = None
     requests_per_minute: int = 1200
     anonymous_requests_per_minute: int = 300
+    webhook_private_addresses: str = "refuse"
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
@@ -88,6 +92,11 @@ class Settings:
     key_lease_seconds: int = 120
     key_days: int = 30
     shutdown_seconds: int = 30
+
+    @property
+    def webhook_private(self) -> bool:
+        """Whether webhooks may lead into private networks."""
+        return self.webhook_private_addresses == "allow"
 
     @property
     def database(self) -> str:
@@ -125,10 +134,12 @@ class Settings:
             text = environment.get(variable)
             if text is not None and text.strip():
                 values[each.name] = _read(variable, each.type, text.strip())
-        if values.get("sign_in", "auto") not in ("auto", "required"):
-            raise Malformed(
-                "bad-setting", f"expected {PREFIX}SIGN_IN to be auto or required, found {shown(values['sign_in'])}", remedy="set it to one of them"
-            )
+        for name, words in WORDS.items():
+            if values.get(name, words[0]) not in words:
+                raise Malformed(
+                    "bad-setting", f"expected {PREFIX}{name.upper()} to be {' or '.join(words)}, found {shown(values[name])}",
+                    remedy="set it to one of them",
+                )
         values.update({name: value for name, value in given.items() if value is not None})
         return replace(cls(), **values)
 

@@ -19,6 +19,7 @@ from pairmark.adapters.sql.tables.people import SqlPeople
 from pairmark.adapters.sql.tables.runs import SqlRuns
 from pairmark.adapters.sql.tables.search import SqlSearch
 from pairmark.adapters.sql.tables.suites import SqlSuites
+from pairmark.adapters.sql.tables.webhooks import SqlWebhooks
 from pairmark.app.log_records import LogHead
 from pairmark.domain.access import EVERYTHING, FIRST_ORGANISATION, Viewer
 
@@ -66,6 +67,10 @@ class SqlTables:
     @cached_property
     def people(self) -> SqlPeople:
         return SqlPeople(self._session, self._viewer)
+
+    @cached_property
+    def webhooks(self) -> SqlWebhooks:
+        return SqlWebhooks(self._session)
 
     @cached_property
     def audit(self) -> SqlAudit:

@@ -11,14 +11,15 @@ from sqlmodel import Session, col, select
 
 from pairmark.adapters.sql.models import DocumentRow, KeyRow, Row
 from pairmark.adapters.sql.people_models import AuditRow
+from pairmark.adapters.sql.webhook_models import DeliveryRow
 from pairmark.app.people_records import Actor, AuditEntry, AuditQuery
 
-SECRET = frozenset({"secret_digest"})
+SECRET = frozenset({"secret_digest", "secret"})
 NOISE = frozenset({"last_used_at"})
 """That a key was used is no change of state."""
 
-UNSEEN = (DocumentRow, KeyRow, AuditRow)
-"""Documents are named by the rows that use them; idempotency keys change nothing that anybody reads."""
+UNSEEN = (DocumentRow, KeyRow, AuditRow, DeliveryRow)
+"""Documents are named by the rows that use them; idempotency keys and deliveries follow from what is noted."""
 
 _at, _id = col(AuditRow.at), col(AuditRow.id)
 
