@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -24,7 +25,10 @@ def package_version() -> str:
         Malformed: it is not installed, or without what its agentdojo evaluation needs.
     """
     try:
-        import_module("inspect_evals.agentdojo.dataset")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the packages' own, when they are first imported
+            import_module("inspect_evals.agentdojo.dataset")
+            import_module("inspect_evals.agentdojo.agentdojo")
     except ImportError:
         raise Malformed(
             "missing-extra",
