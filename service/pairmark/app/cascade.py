@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, combinations, islice
+from math import comb
 from typing import Literal
+from urllib.parse import urlencode
 
 from pairmark.app.log_records import Signing
 from pairmark.app.ports import Tables
@@ -14,19 +17,24 @@ from pairmark.domain.errors import Conflict, NotFound, shown
 
 DefectKind = Literal["suite-defect", "checker-defect"]
 MOST_AT_ONCE = 100_000
+PAIRS_LISTED = 100
 
 
 @dataclass(frozen=True)
 class Dependents:
     """What rests on a defect: contents by digest, their labels, and the certificates over them that are not revoked yet.
 
-    `unsigned` were made before there was a log; no statement can name them.
+    `unsigned` were made before there was a log; no statement can name them. `answers` are what readers ask that will be answered
+    otherwise, as paths: each history over such a content, and each two certificates that compare within it now and no more then.
+    `comparisons` counts the latter; the first hundred are listed.
     """
 
     suites: tuple[str, ...]
     labels: tuple[str, ...]
     certificates: tuple[str, ...]
     unsigned: tuple[str, ...]
+    answers: tuple[str, ...]
+    comparisons: int
 
 
 def dependents(tables: Tables, kind: DefectKind, digest: str) -> Dependents:
@@ -45,7 +53,13 @@ def dependents(tables: Tables, kind: DefectKind, digest: str) -> Dependents:
     standing = [entry for suite in suites for entry in tables.history.over(suite) if entry.status in ("valid", "superseded")]
     signed = [entry.certificate for entry in standing if tables.log.release_of(entry.certificate) is not None]
     unsigned = sorted({entry.certificate for entry in standing} - set(signed))
-    return Dependents(suites, tuple(f"{label.name}@{label.version}" for label in labels), tuple(sorted(signed)), tuple(unsigned))
+    named = tuple(f"{label.name}@{label.version}" for label in labels)
+    histories = [f"/v1/history?{urlencode({'suite': name})}" for name in named] if standing else []
+    within = [[entry.certificate for entry in standing if entry.suite == suite] for suite in suites]
+    pairs = islice(chain.from_iterable(combinations(names, 2) for names in within), PAIRS_LISTED)
+    compared = [f"/v1/comparisons?{urlencode({'left': left, 'right': right})}" for left, right in pairs]
+    count = sum(comb(len(names), 2) for names in within)
+    return Dependents(suites, named, tuple(sorted(signed)), tuple(unsigned), (*histories, *compared), count)
 
 
 def cascade(tables: Tables, signing: Signing, kind: DefectKind, digest: str, note: str | None, now: datetime) -> StatusLogged:

@@ -43,6 +43,9 @@ def revoke(
         found = client.log.cascade(reason.value, defect, dry_run=dry_run, note=note).model
     say_all(f"{'would be revoked' if dry_run else 'revoked'}  {one}" for one in found.certificates)
     say_all(f"history that changes  {label}" for label in found.labels)
+    say_all(f"answer that changes  {path}" for path in found.answers if path.startswith("/v1/comparisons"))
+    if found.comparisons:
+        say(f"{found.comparisons} comparisons will be refused")
     say_all(f"not signed, cannot be named  {one}" for one in found.unsigned)
     say(f"{len(found.certificates)} certificates, " + ("nothing changed" if found.change is None else f"one entry at log index {found.change.index}"))
     return OK

@@ -81,13 +81,16 @@ class StandingAnswer(Strict):
 class CascadeAnswer(Strict):
     """What rests on a defect. `labels` are the histories that change; `change` is null in a dry run.
 
-    `unsigned` certificates were made before there was a log, and cannot be named by a signed statement.
+    `unsigned` certificates were made before there was a log, and cannot be named by a signed statement. `answers` are the paths of
+    histories and comparisons that will be answered otherwise; of the `comparisons` the first hundred are among them.
     """
 
     suites: tuple[Digest, ...]
     labels: tuple[Identifier, ...]
     certificates: tuple[Identifier, ...]
     unsigned: tuple[Identifier, ...]
+    answers: tuple[Text, ...]
+    comparisons: Count
     change: StatusChangeAnswer | None
 
 

@@ -42,5 +42,6 @@ def post_cascade(body: WithJson, once: WithOnce, services: WithServices) -> Resp
 def _value(found: Dependents, logged: StatusLogged | None) -> dict[str, object]:
     return {
         "suites": list(found.suites), "labels": list(found.labels), "certificates": list(found.certificates),
-        "unsigned": list(found.unsigned), "change": None if logged is None else change_value(logged),
+        "unsigned": list(found.unsigned), "answers": list(found.answers), "comparisons": found.comparisons,
+        "change": None if logged is None else change_value(logged),
     }  # fmt: skip
