@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import httpx
 import pytest
@@ -154,6 +155,60 @@ def test_certifications_of_one_pair(url: str, folder: Path) -> None:
     assert len({answer.content for answer in answers}) == 1
     assert len(rows_of(folder, f"SELECT id FROM certifications WHERE benign = '{ids['benign']}'")) == 1
     assert len(rows_of(folder, f"SELECT c.id FROM certificates c JOIN certifications n ON c.certification = n.id WHERE n.benign = '{ids['benign']}'")) == 1
+
+
+def certified(url: str, world: World) -> dict[str, Any]:
+    """A pair handed in and certified."""
+    httpx.post(f"{url}/v1/suites", content=canonical_bytes(world.suite_manifest()), headers=JSON)
+    ids = {}
+    for role in world.sides:
+        ids[role] = httpx.post(f"{url}/v1/runs", content=canonical_bytes(world.run(role)), headers=JSON).json()["id"]
+        httpx.put(f"{url}/v1/runs/{ids[role]}/episodes", content=world.files()[f"{role}/episodes.jsonl"], headers=NDJSON)
+    answer = httpx.post(f"{url}/v1/certifications", content=canonical_bytes({**ids, "policy": "standard/1"}), headers=JSON, timeout=60)
+    assert answer.json()["report"]["verdict"] == "certified", answer.text
+    return dict(answer.json())
+
+
+def test_revoking_superseding_and_releasing_over_one_defect_at_once(url: str, folder: Path) -> None:
+    world = labelled("defect").edit_suite("/tasks/0/checker", "sha256:" + "d" * 64)
+    first = certified(url, world)["certificate"]
+    second = certified(url, world.set("attacked", 1, duration_ms=1))["certificate"]
+    third = world.set("attacked", 1, duration_ms=2)
+    ids = {}
+    for role in third.sides:
+        ids[role] = httpx.post(f"{url}/v1/runs", content=canonical_bytes(third.run(role)), headers=JSON).json()["id"]
+        httpx.put(f"{url}/v1/runs/{ids[role]}/episodes", content=third.files()[f"{role}/episodes.jsonl"], headers=NDJSON)
+
+    def ask(client: httpx.Client, number: int) -> httpx.Response:
+        if number == 0:
+            return client.post("/v1/certifications", content=canonical_bytes({**ids, "policy": "standard/1"}), headers=JSON)
+        if number == 1:
+            body = {"reason": "checker-defect", "digest": "sha256:" + "d" * 64, "dry_run": False}
+            return client.post("/v1/cascades", content=canonical_bytes(body), headers=JSON)
+        if number == 2:
+            body = {"by": second, "reason": "duplicate"}
+            return client.post(f"/v1/certificates/{first}/supersede", content=canonical_bytes(body), headers=JSON)
+        return client.post(f"/v1/certificates/{first}/revoke", content=canonical_bytes({"reason": "legal"}), headers=JSON)
+
+    answers = all_at_once(url, ask)
+    released = answers[0].json()["certificate"]
+    assert answers[0].status_code == 201
+    assert answers[1].status_code in (201, 409)
+    revoked = [answer for answer in answers[3:] if answer.status_code in (200, 201)]
+    for answer in answers[1:]:
+        if answer.status_code not in (200, 201):
+            problem_in(answer, 409, answer.json()["code"])
+            assert answer.json()["code"] in ("already-revoked", "not-valid", "nothing-depends"), answer.text
+    cascaded = answers[1].json()["change"]["certificates"] if answers[1].status_code == 201 else []
+    # One of them ended it; whoever came later was told so.
+    assert len(revoked) + (first in cascaded) == 1
+    standing = {one: httpx.get(f"{url}/v1/certificates/{one}/status").json()["status"] for one in (first, second, released)}
+    assert standing[first] == "revoked"
+    assert standing[second] == ("revoked" if second in cascaded else "valid")
+    # The release came before the cascade and is in it, or after it and stands.
+    assert standing[released] == ("revoked" if released in cascaded else "valid")
+    shown = {one: rows_of(folder, f"SELECT status FROM history_entries WHERE id = '{one}'")[0][0] for one in standing}
+    assert shown == standing
 
 
 def test_readers_are_served_while_ledgers_come_in(url: str) -> None:

@@ -38,7 +38,7 @@ class InFlight(Conflict):
 
 @dataclass(eq=False)
 class Unavailable(PairmarkError):
-    """The database or the object store cannot serve now (HTTP 503); nothing was stored."""
+    """The database or the object store cannot serve now (HTTP 503); nothing was stored, unless the message says so."""
 
     code: str
     message: str

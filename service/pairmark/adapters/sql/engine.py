@@ -29,7 +29,7 @@ def engine_of(url: str, connections: int = CONNECTIONS) -> Engine:
         parsed = make_url(url)
     except ArgumentError:
         raise Malformed(
-            "bad-database-url", "expected a database URL, found another text", remedy="write it as in docs/operating.md"
+            "bad-database-url", "expected a database URL, found another text", remedy="write it as in docs/database.md"
         ) from None
     if parsed.drivername in sqlite.DRIVERS:
         return sqlite.engine_of(parsed)
@@ -37,7 +37,7 @@ def engine_of(url: str, connections: int = CONNECTIONS) -> Engine:
         return postgresql.engine_of(parsed, connections)
     raise Malformed(
         "bad-database-url", f"expected a sqlite:/// or postgresql:// URL, found one of {shown(parsed.drivername)}",
-        remedy="Pairmark stores in SQLite, or in PostgreSQL by psycopg: see docs/operating.md",
+        remedy="Pairmark stores in SQLite, or in PostgreSQL by psycopg: see docs/database.md",
     )
 
 

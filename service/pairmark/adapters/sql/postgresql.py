@@ -2,7 +2,7 @@
 
 A writer begins by locking the row of the log's head (`SELECT … FOR UPDATE`), under READ COMMITTED. So whatever it reads next holds
 everything that was committed before it, and nobody else writes until it is done: what `BEGIN IMMEDIATE` is on SQLite, and use cases
-need not know the difference. See docs/adr/0012.
+need not know the difference. See docs/adr/0013.
 """
 
 from __future__ import annotations
