@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pairmark.importers.agentdojo.delivery import literals
+from pairmark.importers.agentdojo.sought import literals
 from tests.importers.logs import PAYLOAD, PROMPT, SYSTEM, asked, attacked, calls, obeyed, returns, says
 
 IBAN, MAIL = "US133000000121212121212", "eve@evil.example"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pairmark.domain.canonical import digest_of
@@ -13,6 +14,8 @@ from pairmark.importers.agentdojo.outcome import outcome_of
 from pairmark.importers.agentdojo.record import Record
 
 _MAX_MILLISECONDS = 2**53 - 1
+_USUAL_CHARACTERS = 4096
+"""Digests of prompts up to here are remembered: a task's prompt stands in the file of each of its injections."""
 
 
 def task_digest(prompt: str) -> str:
@@ -25,12 +28,17 @@ def injection_digest(goal: str) -> str:
     return digest_of({"goal": goal})
 
 
+@lru_cache(maxsize=4096)
+def _known_task_digest(prompt: str) -> str:
+    return task_digest(prompt)
+
+
 def recorded_task_digest(record: Record) -> str | None:
     """The task's digest as far as the record can show it: the first user message is the prompt, verbatim."""
     prompt = record.user_prompt
     if prompt is None or not _is_utf8(prompt):
         return None
-    return task_digest(prompt)
+    return _known_task_digest(prompt) if len(prompt) <= _USUAL_CHARACTERS else task_digest(prompt)
 
 
 def row_of(cell: Mapping[str, Any], record: Record) -> dict[str, Any]:
@@ -56,7 +64,7 @@ def row_of(cell: Mapping[str, Any], record: Record) -> dict[str, Any]:
         "duration_ms": _milliseconds(record.duration),
         "error": outcome.error,
         "task_digest": recorded_task_digest(record),
-        "transcript_digest": transcript_digest(record.messages),
+        "transcript_digest": transcript_digest(record.messages, plain=record.plain),
         "attempt": 1,
     }
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pairmark.domain.errors import Malformed, shown
 
@@ -26,16 +27,19 @@ class PipelineFolder:
     seed: int | None
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a log file lies, which says what it is of. `problem`: why it must not be opened."""
 
-    path: Path
+    file: str
     suite: str
     task: str
     attack: str
     injection: str
     problem: str | None
+
+    @property
+    def path(self) -> Path:
+        return Path(self.file)
 
 
 def is_pipeline(path: Path) -> bool:
@@ -150,26 +154,30 @@ def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]
         Malformed: a name that no id can have.
     """
     root = os.path.realpath(pipeline)
-    for path in _log_files(pipeline, outward):
-        suite, task, attack, name = parts = path.relative_to(pipeline).parts
-        if any(_NOT_A_NAME.search(part) for part in parts):
+    for (suite, task, attack), entry in _log_files(pipeline, outward):
+        lying = f"{suite}/{task}/{attack}/{entry.name}"
+        if _NOT_A_NAME.search(lying):
             raise Malformed(
                 "bad-name",
-                f"expected names without control characters, in UTF-8, found {shown('/'.join(parts))}",
+                f"expected names without control characters, in UTF-8, found {shown(lying)}",
                 file=str(pipeline),
                 remedy="rename or remove it",
             )
         problem = None
-        if path.is_symlink() and not _within(str(path), root):
+        if entry.is_symlink() and not _within(entry.path, root):
             problem = "expected a file of this folder, found a link that leaves it"
-        yield Place(path, suite, task, attack, name.removesuffix(".json"), problem)
+        yield Place(entry.path, suite, task, attack, entry.name.removesuffix(".json"), problem)
 
 
-def _log_files(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Path]:
+def _log_files(
+    pipeline: Path, outward: list[Path] | None = None
+) -> Iterator[tuple[tuple[str, str, str], os.DirEntry[str]]]:
+    """Files where log files lie, with the names of the folders around each."""
     root = os.path.realpath(pipeline)
     for suite in _folders(pipeline, root, outward):
         for task in _folders(suite, root, outward):
             for attack in _folders(task, root, outward):
+                names = (suite.name, task.name, attack.name)
                 for entry in sorted(os.scandir(attack), key=lambda entry: entry.name):
                     if entry.name.endswith(".json") and not entry.name.startswith(".") and not entry.is_dir():
-                        yield Path(entry.path)
+                        yield names, entry

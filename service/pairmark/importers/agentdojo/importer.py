@@ -113,10 +113,10 @@ class AgentDojoImporter:
                 record = _read(place)
             except UnreadableRecord as problem:
                 reason = one_line(str(problem))
-                unreadable.append(Unreadable(str(place.path), reason))
+                unreadable.append(Unreadable(place.file, reason))
                 rows.append(aborted_row(cell, reason))
                 continue
-            one_run.add(record, place.path)
+            one_run.add(record, place.file)
             rows.append(row_of(cell, record))
         if not rows:
             raise Malformed(
@@ -141,7 +141,11 @@ class AgentDojoImporter:
             "episodes": None,
         }
         files = pl.DataFrame(
-            [{**row, "file": str(place.path)} for row, (_, place) in zip(rows, chosen.episodes, strict=True)], schema=PLACE_SCHEMA
+            {
+                **{name: [row.get(name) for row in rows] for name in PLACE_SCHEMA},
+                "file": [place.file for _, place in chosen.episodes],
+            },
+            schema=PLACE_SCHEMA,
         )
         return Imported(
             run, frame_of(rows), tuple(unreadable), dict(sorted(chosen.set_aside.items())), one_run.notes(), places=files
@@ -151,7 +155,7 @@ class AgentDojoImporter:
 def _read(place: Place) -> Record:
     if place.problem is not None:
         raise UnreadableRecord(place.problem)
-    record = read_record(place.path)
+    record = read_record(place.file)
     stated = (record.suite, record.task, record.attack or NO_ATTACK, record.injection or NO_ATTACK)
     lying = (place.suite, place.task, place.attack, place.injection)
     if stated != lying:

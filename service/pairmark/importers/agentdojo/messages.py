@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import orjson
 
 from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.errors import shown
@@ -15,16 +16,14 @@ ABORTED_BY_DEFENSE = "aborting execution because a prompt injection was detected
 """How the harness' own detector closes a conversation in the assistant's name: no model wrote that."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A tool call: function name and arguments."""
 
     function: str
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """One message. `calls`: what the assistant asks for; `answers`: the call a tool message answers; `error`: of that call."""
 
     role: str
@@ -91,24 +90,27 @@ def _call_of(value: Any) -> Call:
     return Call(value["function"], value["args"])
 
 
-def transcript_digest(messages: Sequence[Message]) -> str | None:
+def transcript_digest(messages: Sequence[Message], *, plain: bool = False) -> str | None:
     """Digest of what was said and called, in order; null for an empty conversation.
 
     Covers roles, texts, calls with their arguments and errors; not the providers' random call ids, so that the same
     conversation has the same digest. Sorted keys, UTF-8, no white space: SHA-256 over that JSON. (RFC 8785 has no
-    integers beyond 2^53 - 1, and an agent may well call a tool with one.)
+    integers beyond 2^53 - 1, and an agent may well call a tool with one.) `plain`: no number in the arguments is written
+    differently by orjson, whose bytes are otherwise the same; see `quick`.
     """
     if not messages:
         return None
     said = [
-        [
-            message.role,
-            message.text,
-            [[call.function, call.arguments] for call in message.calls],
-            None if message.answers is None else [message.answers.function, message.answers.arguments],
-            message.error,
-        ]
-        for message in messages
+        (
+            role,
+            text,
+            [(call.function, call.arguments) for call in calls],
+            None if answers is None else (answers.function, answers.arguments),
+            error,
+        )
+        for role, text, calls, answers, error in messages
     ]
+    if plain:
+        return DIGEST_PREFIX + hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
     text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return DIGEST_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

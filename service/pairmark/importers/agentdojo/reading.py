@@ -9,7 +9,7 @@ quotes as well all; of 205 in slack runs, plain comparison finds 151, folding al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _ESCAPE = re.compile(
     r"\\(?:"
@@ -24,6 +24,8 @@ _ONE = {
     "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b", "0": "\0",
     "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
 }  # fmt: skip
+_DIGITS = {"x": 2, "u": 4, "U": 8}
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 MAX_CODE_POINT = 0x10FFFF
 
 
@@ -39,9 +41,37 @@ def _unescaped(match: re.Match[str]) -> str:
     return _ONE.get(match["one"], match["one"])
 
 
+def _are_hexadecimal(text: str, digits: int) -> bool:
+    return len(text) == digits and _HEXADECIMAL.issuperset(text)
+
+
 def unescape(text: str) -> str:
     """`text` with the backslash escapes of YAML, JSON and Python literals undone, once."""
-    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+    if "\\" not in text:
+        return text
+    first, *rest = text.split("\\")
+    out, escaping = [first], True
+    for part in rest:
+        if not escaping:  # what follows an escaped backslash
+            out.append(part)
+            escaping = True
+        elif not part:
+            out.append("\\")
+            escaping = False
+        elif (plain := _ONE.get(part[0])) is not None:
+            out += (plain, part[1:])
+        elif part[0] == "\n":
+            out.append(part[1:].lstrip(" \t"))
+        elif (digits := _DIGITS.get(part[0])) is not None and _are_hexadecimal(part[1 : 1 + digits], digits):
+            code = int(part[1 : 1 + digits], 16)
+            if digits == 8 or 0xD800 <= code < 0xDC00:  # perhaps beyond Unicode, or half of a pair
+                return _ESCAPE.sub(_unescaped, text)
+            out += (chr(code), part[1 + digits :])
+        elif part[0] == "\r":
+            return _ESCAPE.sub(_unescaped, text)
+        else:
+            out.append(part)
+    return "".join(out)
 
 
 def fold(text: str) -> str:
@@ -49,17 +79,34 @@ def fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def forms(text: str) -> frozenset[str]:
-    """The folded readings of `text`: as it is, with doubled single quotes undone (YAML), unescaped once, and twice
-    (a literal inside a literal). An empty reading is left out.
+def readings(text: str) -> Iterator[str]:
+    """The folded readings of `text`, the likeliest first, made as they are asked for: unescaped once where there are escapes, as
+    it is, with doubled single quotes undone (YAML), unescaped twice (a literal inside a literal). Empty ones and repetitions
+    are left out.
     """
-    readings = {text}
-    if "''" in text:
-        readings.add(text.replace("''", "'"))
-    if "\\" in text:
-        once = {unescape(reading) for reading in readings}
-        readings |= once | {unescape(reading) for reading in once}
-    return frozenset(folded for folded in map(fold, readings) if folded)
+    plain = [text, text.replace("''", "'")] if "''" in text else [text]
+    seen = {""}
+    if "\\" not in text:
+        for reading in plain:
+            if (folded := fold(reading)) not in seen:
+                seen.add(folded)
+                yield folded
+        return
+    once = []
+    for reading in plain:
+        once.append(unescape(reading))
+        if (folded := fold(once[-1])) not in seen:
+            seen.add(folded)
+            yield folded
+    for reading in (*plain, *map(unescape, once)):
+        if (folded := fold(reading)) not in seen:
+            seen.add(folded)
+            yield folded
+
+
+def forms(text: str) -> frozenset[str]:
+    """All readings of `text`."""
+    return frozenset(readings(text))
 
 
 def shows(output: Iterable[str], payload: Iterable[str]) -> bool:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from pairmark.domain.errors import shown
 from pairmark.importers.agentdojo.messages import Message, message_of
+from pairmark.importers.agentdojo.quick import Usual, quick
+from pairmark.importers.strict_value import NotStrict, strict_value
 
 MAX_FILE_BYTES = 16 * 2**20
 """Largest log file that is read; real ones have some hundred kilobytes."""
 
 MAX_PAYLOADS = 256
 MAX_PAYLOAD_CHARACTERS = 2**20
-
-MAX_INTEGER_DIGITS = 400
-MAX_DEPTH = 64
 
 
 class UnreadableRecord(Exception):
@@ -41,6 +38,7 @@ class Record:
         utility: verdict of the task's checker; null: none was written.
         security: verdict of the injection's checker; means nothing without an injection, or beside an error.
         duration: seconds.
+        plain: whether it was read the quick way, which says how its numbers are written.
     """
 
     suite: str
@@ -55,6 +53,7 @@ class Record:
     duration: float | None
     benchmark_version: str | None
     package_version: str | None
+    plain: bool = False
 
     @property
     def system_prompt(self) -> str | None:
@@ -67,28 +66,52 @@ class Record:
         return next((message.text for message in self.messages if message.role == "user"), None)
 
 
-def read_record(path: Path) -> Record:
+def read_record(path: Path | str) -> Record:
     """The record in the regular file at `path`.
 
     Raises:
         UnreadableRecord: too large, not strict JSON, or a key of another type than AgentDojo writes.
     """
-    value = _parsed(_bytes_of(path))
+    data = _bytes_of(path)
+    read = quick(data)
+    if read is not None:
+        return _usual(*read)
+    try:
+        value = strict_value(data)
+    except NotStrict as problem:
+        raise UnreadableRecord(str(problem)) from None
     if not isinstance(value, dict):
         raise UnreadableRecord(f"expected a JSON object, found {type(value).__name__}")
     messages = _field(value, "messages", (list,))
     if messages is None:
         raise UnreadableRecord("expected `messages`, found none")
+    return _record(value, tuple(_message(item, index) for index, item in enumerate(messages)), plain=False)
+
+
+def _usual(value: Usual, messages: tuple[Message, ...]) -> Record:
+    _check_payloads(value.injections)
+    error, duration = value.error, value.duration
+    return Record(
+        value.suite_name,
+        value.user_task_id,
+        value.injection_task_id,
+        value.attack_type,
+        value.injections,
+        messages,
+        error if error is not None and error.strip() else None,
+        value.utility if isinstance(value.utility, bool) else None,
+        value.security if isinstance(value.security, bool) else None,
+        duration if isinstance(duration, float) else None,
+        value.benchmark_version,
+        value.agentdojo_package_version,
+        plain=True,
+    )
+
+
+def _record(value: Mapping[str, Any], messages: tuple[Message, ...], *, plain: bool) -> Record:
     injections = _field(value, "injections", (dict,))
     if injections is not None:
-        if not all(
-            isinstance(payload, str) and len(payload) <= MAX_PAYLOAD_CHARACTERS for payload in injections.values()
-        ):
-            raise UnreadableRecord(
-                f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters"
-            )
-        if len(injections) > MAX_PAYLOADS:
-            raise UnreadableRecord(f"expected at most {MAX_PAYLOADS} `injections`, found {len(injections)}")
+        _check_payloads(injections)
     error = _field(value, "error", (str,))
     duration = _field(value, "duration", (int, float))
     return Record(
@@ -97,14 +120,22 @@ def read_record(path: Path) -> Record:
         injection=_field(value, "injection_task_id", (str,)),
         attack=_field(value, "attack_type", (str,)),
         injections=injections,
-        messages=tuple(_message(item, index) for index, item in enumerate(messages)),
+        messages=messages,
         error=error if error is not None and error.strip() else None,
         utility=_field(value, "utility", (bool,)),
         security=_field(value, "security", (bool,)),
         duration=duration,
         benchmark_version=_field(value, "benchmark_version", (str,)),
         package_version=_field(value, "agentdojo_package_version", (str,)),
+        plain=plain,
     )
+
+
+def _check_payloads(injections: Mapping[str, Any]) -> None:
+    if not all(isinstance(payload, str) and len(payload) <= MAX_PAYLOAD_CHARACTERS for payload in injections.values()):
+        raise UnreadableRecord(f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters")
+    if len(injections) > MAX_PAYLOADS:
+        raise UnreadableRecord(f"expected at most {MAX_PAYLOADS} `injections`, found {len(injections)}")
 
 
 def _message(item: Any, index: int) -> Message:
@@ -131,72 +162,26 @@ def _field(value: Mapping[str, Any], key: str, kinds: tuple[type, ...]) -> Any:
     return found
 
 
-def _bytes_of(path: Path) -> bytes:
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _bytes_of(path: Path | str) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(path, _OPEN)
     except OSError as problem:
         raise UnreadableRecord(f"cannot be opened: {problem.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise UnreadableRecord("expected a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise UnreadableRecord(f"expected at most {MAX_FILE_BYTES} bytes, found {status.st_size}")
-        return file.read(MAX_FILE_BYTES + 1)[:MAX_FILE_BYTES]
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise UnreadableRecord("expected each key once, found one again")
-    return found
-
-
-def _integer(text: str) -> int:
-    if len(text) > MAX_INTEGER_DIGITS:
-        raise UnreadableRecord(f"expected integers of at most {MAX_INTEGER_DIGITS} digits, found {len(text)}")
-    return int(text)
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise UnreadableRecord(f"expected finite numbers, found {shown(text)}")
-    return number
-
-
-def _constant(text: str) -> NoReturn:
-    raise UnreadableRecord(f"expected finite numbers, found {text}")
-
-
-_decoder = json.JSONDecoder(
-    object_pairs_hook=_once, parse_int=_integer, parse_float=_float, parse_constant=_constant, strict=True
-)
-
-
-def _parsed(data: bytes) -> Any:
-    try:
-        value = _decoder.decode(data.decode("utf-8"))
-    except UnicodeDecodeError as problem:
-        raise UnreadableRecord(f"expected UTF-8, found another byte at offset {problem.start}") from None
-    except json.JSONDecodeError as problem:
-        raise UnreadableRecord(f"expected JSON, found at line {problem.lineno}: {problem.msg}") from None
-    except RecursionError:
-        raise UnreadableRecord(f"expected nesting of at most {MAX_DEPTH}") from None
-    _check_depth(value)
-    return value
-
-
-def _check_depth(value: Any) -> None:
-    level, depth = [value], 0
-    while level:
-        if depth > MAX_DEPTH:
-            raise UnreadableRecord(f"expected nesting of at most {MAX_DEPTH}")
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-            if isinstance(child, dict | list)
-        ]
-        depth += 1
+        data = os.read(descriptor, status.st_size + 1)
+        if len(data) == status.st_size:
+            return data
+        with os.fdopen(os.dup(descriptor), "rb") as file:  # it grows while it is read, or comes in pieces
+            return (data + file.read(MAX_FILE_BYTES))[:MAX_FILE_BYTES]
+    except OSError as problem:
+        raise UnreadableRecord(f"cannot be read: {problem.strerror}") from None
+    finally:
+        os.close(descriptor)

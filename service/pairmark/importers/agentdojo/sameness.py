@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from pairmark.domain.canonical import digest_of_bytes
 from pairmark.domain.documents.suite import SuiteManifest
@@ -24,9 +23,9 @@ class OneRun:
 
     def __init__(self, suite: SuiteManifest) -> None:
         self._suite = suite
-        self._seen: dict[str, dict[str | None, tuple[int, Path]]] = {name: {} for name in _FACTS}
+        self._seen: dict[str, dict[str | None, tuple[int, str]]] = {name: {} for name in _FACTS}
 
-    def add(self, record: Record, path: Path) -> None:
+    def add(self, record: Record, path: str) -> None:
         for name, fact in _FACTS.items():
             if name == "system prompt" and not record.messages:
                 continue
@@ -98,7 +97,7 @@ class OneRun:
         return next(iter(self._seen[name]), None)
 
 
-def _by_first(item: tuple[str | None, tuple[int, Path]]) -> str:
+def _by_first(item: tuple[str | None, tuple[int, str]]) -> str:
     return str(item[1][1])
 
 

@@ -1,0 +1,159 @@
+"""The usual record, read at the speed of a compiled parser; whatever is unusual is left to the strict way.
+
+The parser takes the keys the harness writes, each of its type, and no other. What it lets through is checked here: a key given
+twice, since then the text has more keys (a `"` and a colon, of which the quote is not escaped) than came out; and numbers that
+the two ways would write differently. A string that starts with a colon looks like one key too many, and costs no more than the
+time of the strict way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from pairmark.importers.agentdojo.messages import Call, Message
+
+MAX_DEPTH = 32
+_QUOTE, _COLON, _BACKSLASH, _SPACE = 34, 58, 92, 32
+
+
+class _Strict(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """Gives no work to the collector: a record cannot refer to itself."""
+
+
+class _Block(_Strict):
+    type: Literal["text"]
+    content: str
+
+
+class _Call(_Strict):
+    function: str
+    args: dict[str, Any]
+    id: str | None
+    placeholder_args: dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _System(_Strict, tag_field="role", tag="system"):
+    content: list[_Block]
+
+
+class _User(_Strict, tag_field="role", tag="user"):
+    content: list[_Block]
+
+
+class _Assistant(_Strict, tag_field="role", tag="assistant"):
+    content: list[_Block] | None
+    tool_calls: list[_Call] | None
+
+
+class _Tool(_Strict, tag_field="role", tag="tool"):
+    content: list[_Block]
+    tool_call_id: str | None
+    tool_call: _Call
+    error: str | None
+
+
+class Usual(_Strict):
+    """A record with the keys of `agentdojo` 0.1.35; without the verdicts where the run was killed."""
+
+    suite_name: str
+    pipeline_name: str
+    user_task_id: str
+    injection_task_id: str | None
+    attack_type: str | None
+    injections: dict[str, str]
+    messages: list[_System | _User | _Assistant | _Tool]
+    error: str | None
+    benchmark_version: str | None
+    evaluation_timestamp: str
+    agentdojo_package_version: str
+    duration: float | msgspec.UnsetType = msgspec.UNSET
+    utility: bool | msgspec.UnsetType = msgspec.UNSET
+    security: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+_ALWAYS = 11
+_decode = msgspec.json.Decoder(Usual).decode
+
+
+def quick(data: bytes) -> tuple[Usual, tuple[Message, ...]] | None:
+    """The record and its messages, exactly as the strict way reads them; null where only that can say."""
+    try:
+        record = _decode(data)
+        keys = _ALWAYS + len(record.injections)
+        for value in (record.duration, record.utility, record.security):
+            keys += value is not msgspec.UNSET
+        said = []
+        for item in record.messages:
+            kind = type(item)
+            content = item.content
+            text = "" if content is None else content[0].content if len(content) == 1 else "\n".join([b.content for b in content])
+            keys += 2 + (0 if content is None else 2 * len(content))
+            if kind is _Tool:
+                more, answers = _call(item.tool_call)
+                keys += 3 + more
+                said.append(Message("tool", text, (), answers, item.error))
+            elif kind is _Assistant:
+                keys += 1
+                calls: tuple[Call, ...] = ()
+                for asked in item.tool_calls or ():
+                    more, call = _call(asked)
+                    keys += more
+                    calls += (call,)
+                said.append(Message("assistant", text, calls))
+            else:
+                said.append(Message("user" if kind is _User else "system", text))
+    except (_Unusual, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return (record, tuple(said)) if keys == _keys_in(data) else None
+
+
+class _Unusual(Exception):
+    """Not for the quick way."""
+
+
+def _call(value: _Call) -> tuple[int, Call]:
+    """Its keys, counted through and through, and the call."""
+    arguments = value.args
+    keys, unused = 3 + len(arguments), value.placeholder_args
+    if unused is not msgspec.UNSET:
+        keys += 1 if unused is None else 1 + _keys(unused, 1)
+    for item in arguments.values():
+        if type(item) is not str:
+            keys += _keys(item, 1)
+    return keys, Call(value.function, arguments)
+
+
+def _keys(value: Any, depth: int) -> int:
+    """Keys in a value, counted through and through."""
+    if isinstance(value, dict | list):
+        if depth > MAX_DEPTH:
+            raise _Unusual
+        keys = len(value) if isinstance(value, dict) else 0
+        return keys + sum([_keys(item, depth + 1) for item in (value.values() if isinstance(value, dict) else value)])
+    if isinstance(value, float) and not (value == 0 or 1e-4 <= abs(value) < 1e16):
+        raise _Unusual
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise _Unusual
+    return 0
+
+
+def _keys_in(data: bytes) -> int:
+    """How many keys the text has, or more; -1 where a look at the bytes cannot tell."""
+    text = np.frombuffer(data, dtype=np.uint8)
+    colons = np.flatnonzero(text == _COLON)
+    if not len(colons) or colons[0] < 3:
+        return -1
+    before = text[colons - 1]
+    quoted = colons[before == _QUOTE]
+    escaped = text[quoted - 2] == _BACKSLASH
+    count = int(np.count_nonzero(escaped))
+    if count and bool((text[quoted[escaped] - 3] == _BACKSLASH).any()):
+        return -1
+    for at in colons[before <= _SPACE].tolist():
+        ahead = data[max(0, at - 256) : at].rstrip(b" \t\r\n")
+        if not ahead or ahead[-1] == _QUOTE:
+            return -1
+    return len(quoted) - count

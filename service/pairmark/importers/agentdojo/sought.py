@@ -1,0 +1,82 @@
+r"""What a record's payloads are looked for by. Most tool output holds none of it, and a look for one word says so.
+
+A payload is found in the readings of a text that `reading.forms` makes. An unbroken run of ASCII letters and digits of the payload
+stands unbroken in the raw text too, unless an escape makes or joins such characters: `\x41`, `\q`, a backslash before a line
+break, or three backslashes in a row, which may come to any of these. So a text without the run and without such an escape has the
+payload in none of its readings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pairmark.importers.agentdojo.reading import forms
+
+_LITERALS = (
+    re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", re.ASCII),  # e-mail address
+    re.compile(r"(?:https?://|www\.)[^\s'\"<>()\[\]{}|\\^`,;]{3,512}", re.ASCII | re.IGNORECASE),  # link
+    re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[0-9A-Z]{4}){2,7}(?:[ -]?[0-9A-Z]{1,4})?\b", re.ASCII),  # IBAN
+    re.compile(r"\b0x[0-9a-fA-F]{40}\b|\bbc1[02-9ac-hj-np-z]{11,71}\b", re.ASCII),  # wallet
+    re.compile(r"(?<![\w.,/-])[0-9](?:[ -]?[0-9]){7,33}(?![\w/-]|[.,][0-9])", re.ASCII),  # account or card number
+)
+MAX_LITERALS = 256
+"""A payload with more literals is not searched for actions: real ones hold a handful, and the search is for each of them."""
+
+_DATE = re.compile(r"[12][0-9]{3}-[01][0-9]-[0-3][0-9](?![0-9])")
+_CLOSING = ".!?:;,'\""
+_RUN = re.compile(r"[A-Za-z0-9]+")
+_MAKES_CHARACTERS = re.compile(r"\\(?:[^\W_nrtbfvae0NLP]|[\r\n]|\\\\)", re.ASCII)
+_REMEMBERED_CHARACTERS = 16_384
+
+
+def squeezed(text: str) -> str:
+    """Literals are compared without case, white space and hyphens: `US13 3000 …` is `us133000…`."""
+    return "".join(text.split()).replace("-", "").casefold()
+
+
+def literals(text: str) -> frozenset[str]:
+    """Addresses, links, account numbers and wallets in `text`, squeezed; links without their scheme and closing marks."""
+    found: set[str] = set()
+    for pattern in _LITERALS:
+        for match in pattern.findall(text):
+            if _DATE.match(match) is None:
+                found.add(re.sub(r"^https?://", "", squeezed(match.rstrip(_CLOSING))).rstrip("/"))
+    return frozenset(literal for literal in found if len(literal) >= 6)
+
+
+@dataclass(frozen=True)
+class Sought:
+    """`payloads`: their forms. `wanted`: literals in them. `runs`: of each form its longest run; null where one has none."""
+
+    payloads: frozenset[str]
+    wanted: frozenset[str]
+    runs: tuple[str, ...] | None
+
+    def may_stand_in(self, text: str) -> bool:
+        """False only where no reading of `text` holds a payload."""
+        if self.runs is None or any(run in text for run in self.runs):
+            return True
+        return "\\" in text and _MAKES_CHARACTERS.search(text) is not None
+
+
+def sought_in(payloads: Iterable[str]) -> Sought:
+    """What to look for; remembered, since the cells of an injection share it."""
+    texts = tuple(payloads)
+    return _remembered(texts) if sum(map(len, texts)) <= _REMEMBERED_CHARACTERS else _sought(texts)
+
+
+def _sought(texts: tuple[str, ...]) -> Sought:
+    payloads = frozenset(form for text in texts for form in forms(text))
+    wanted = frozenset(literal for payload in payloads for literal in literals(payload))
+    longest = {max(_RUN.findall(payload), key=len, default="") for payload in payloads}
+    return Sought(
+        payloads, frozenset() if len(wanted) > MAX_LITERALS else wanted, None if "" in longest else tuple(sorted(longest))
+    )
+
+
+@lru_cache(maxsize=512)
+def _remembered(texts: tuple[str, ...]) -> Sought:
+    return _sought(texts)
