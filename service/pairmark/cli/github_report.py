@@ -24,7 +24,7 @@ def annotation_lines(report: dict[str, Any], offences: Offences | None = None) -
     With `offences` a finding stands at the first file it is about, and every file that could not be read is named.
     """
     for file, reason in () if offences is None else offences.unreadable[:MOST_FILES]:
-        yield command("warning", clean(reason), title="pairmark: unreadable", file=clean(file))
+        yield command("warning", clean(reason), file=clean(file), title="pairmark: unreadable")
     for finding in report["findings"]:
         level = _LEVEL.get(finding["outcome"])
         if level is not None:

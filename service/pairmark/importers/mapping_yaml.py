@@ -57,7 +57,7 @@ def read_yaml(data: bytes, *, file: str | None = None) -> ReadYaml:
             "not-utf8", f"expected UTF-8, found another byte at offset {problem.start}", file, remedy="save the file as UTF-8"
         ) from None
     try:
-        return _Reader(YAML(typ="safe", pure=True).parse(text), file).read()  # type: ignore[no-untyped-call]
+        return _Reader(YAML(typ="safe", pure=True).parse(text), file).read()
     except Malformed:
         raise
     except (YAMLError, ValueError, RecursionError, AttributeError, IndexError) as problem:

@@ -41,7 +41,7 @@ def _told(fact: Fact, mapping: Mapping) -> str | None:
     columns, run = mapping.columns, mapping.run
     if fact == "aborts":
         given = columns.status
-        meant = {given.otherwise, *(pattern.means for pattern in given.patterns or ())}
+        meant: set[str | None] = {given.otherwise, *(pattern.means for pattern in given.patterns or ())}
         meant |= {name for name in _ABORTED if getattr(given, name)}
         return f"column {given.column}" if meant & _ABORTED else None
     if fact == "transcript_digest":

@@ -30,8 +30,7 @@ def csv_frames(chunks: Iterator[bytes], columns: Iterable[str], *, file: str, de
         Malformed: no such column, a row of another length, a row longer than `MAX_LINE_BYTES`, not UTF-8.
     """
     wanted = list(columns)
-    begun = _with_header(chunks, file)
-    header, begun = begun[0], begun[1]
+    header, begun = _with_header(chunks, file)
     _check_header(header, wanted, file, delimiter)
     try:
         reader = pa_csv.open_csv(
