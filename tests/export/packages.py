@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+EVERY_VERSION = ("v1", "v1.1", "v1.1.1", "v1.1.2", "v1.2", "v1.2.1", "v1.2.2")
+"""Benchmark versions of agentdojo 0.1.35."""
 
 
 def copy_of(package: str, folder: Path, *, release: str | None = None, parts: Sequence[str] = ("**/*",)) -> Path:

@@ -14,7 +14,8 @@ from pairmark.adapters.agentdojo.probe import null_agent_passes
 from pairmark.adapters.agentdojo.tags import tags_of
 from pairmark.adapters.schemas import schema_of
 from tests.agentdojo.harness import SUITES, needs_harness
-from tests.export.test_probes import EVERY_VERSION, NEVER_READ, UNSOLVED
+from tests.export.packages import EVERY_VERSION
+from tests.export.test_probes import NEVER_READ, UNSOLVED
 
 ROW = re.compile(r"^\| (v[0-9.]+) \| ([0-9]+) of ([0-9]+) \| (.+) \|$", re.MULTILINE)
 

@@ -14,10 +14,9 @@ from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import read_document
 from pairmark.domain.documents.probe import ProbeDocument
 from tests.agentdojo.harness import SUITES, VERSIONS, needs_harness, shipped
-from tests.export.packages import python
+from tests.export.packages import EVERY_VERSION, python
 
 pytestmark = needs_harness
-EVERY_VERSION = ("v1", "v1.1", "v1.1.1", "v1.1.2", "v1.2", "v1.2.1", "v1.2.2")
 UNSOLVED = {"v1": ["user_task_7"], "v1.1": ["user_task_7"]}
 """Tasks of workspace that their own reference solution does not solve."""
 NEVER_READ = {
@@ -177,10 +176,8 @@ def test_the_harness_own_client_of_a_provider_that_is_down(tmp_path: Path, answe
             raise httpx.ConnectError("Connection refused", request=request)
         return httpx.Response(answer, json={"error": {"message": "down", "code": None}}, request=request)
 
-    with (
-        httpx.Client(transport=httpx.MockTransport(reply)) as http,
-        openai.OpenAI(api_key="none", base_url="http://provider.invalid", http_client=http, max_retries=0) as client,
-    ):
+    http: Any = httpx.Client(transport=httpx.MockTransport(reply))  # the library takes both generations of httpx
+    with openai.OpenAI(api_key="none", base_url="http://provider.invalid", http_client=http, max_retries=0) as client:
         model = OpenAILLM(client, "gpt-4o-2024-05-13")
         with pytest.raises(openai.APIError):
             run(tmp_path, [model], attacked=True, user_task="user_task_0")

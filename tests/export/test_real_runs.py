@@ -161,7 +161,7 @@ def overflow(task: str) -> None:
     from openai import BadRequestError
 
     if task == "user_task_3":
-        response = httpx.Response(400, request=httpx.Request("POST", "http://provider.invalid"))
+        response: Any = httpx.Response(400, request=httpx.Request("POST", "http://provider.invalid"))
         body = {"code": "context_length_exceeded", "message": "too long"}
         raise BadRequestError("context_length_exceeded", response=response, body=body)
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pairmark.adapters.agentdojo import export_suite
-from pairmark.domain.canonical import canonical_bytes, suite_digest
+from pairmark.domain.canonical import canonical_bytes, digest_of, suite_digest
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.suite_diff import diff_suites
 from tests.agentdojo.harness import SUITES, needs_harness
-from tests.export.packages import change, copy_of, python, run
+from tests.export.packages import EVERY_VERSION, change, copy_of, python, run
 
 pytestmark = needs_harness
 LABEL = "v1"
@@ -107,3 +107,27 @@ def test_a_framework_that_no_digest_covers_has_to_be_the_known_one(tmp_path: Pat
     assert "agentdojo==0.1.35" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "suite.json").exists()
+
+
+@pytest.mark.slow
+def test_every_suite_of_every_version_is_exported_alike_from_another_place_by_another_process(tmp_path: Path) -> None:
+    from agentdojo.task_suite.load_suites import get_suites
+
+    folder = copy_of("agentdojo", tmp_path)
+    code = (
+        "import json; from pairmark.adapters.agentdojo import export_suite; from pairmark.domain.canonical import digest_of;"
+        f"print(json.dumps([digest_of(export_suite(v, [s], probe=False)) for v in {EVERY_VERSION!r} for s in {SUITES!r}]))"
+    )
+    elsewhere = python(code, packages=folder, seed="4711", cwd=tmp_path)
+    here = []
+    for version in EVERY_VERSION:
+        for suite in SUITES:
+            value = export_suite(version, [suite], probe=False)
+            found = SuiteManifest.model_validate_json(canonical_bytes(value))
+            loaded = get_suites(version)[suite]
+            assert {task.id for task in found.tasks} == set(loaded.user_tasks)
+            assert {injection.id for injection in found.injections} == set(loaded.injection_tasks)
+            assert {tool.name for tool in found.tools} == {tool.name for tool in loaded.tools}
+            here.append(digest_of(value))
+    assert here == elsewhere
+    assert len(set(here)) == len(here)  # each has a label of its own
