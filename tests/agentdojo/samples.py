@@ -20,6 +20,8 @@ GPT4O = "gpt-4o-2024-08-06"
 REPEAT = "gpt-4o-2024-08-06-repeat_user_prompt"
 DRIFT = "gpt-4o-2024-08-06-drift"
 CAMEL = "gpt-4o-mini-2024-07-18-camel"
+TOOL_FILTER = "gpt-5-mini-2025-08-07-tool_filter"
+PROGENT = "qwen_qwen-2.5-72b-instruct-progent"
 
 
 def unpack(archive: Path, folder: Path) -> Path:

@@ -17,6 +17,9 @@ from pairmark.importers.strict_value import NotStrict, strict_value
 MAX_FILE_BYTES = 16 * 2**20
 """Largest log file that is read; real ones have some hundred kilobytes."""
 
+SETTINGS = ("build_constraints", "injection_isolation", "dynamic_validation", "adaptive_attack")
+"""Switches that DRIFT's fork writes into every file; files that differ in one were made by two defenses."""
+
 MAX_PAYLOADS = 256
 MAX_PAYLOAD_CHARACTERS = 2**20
 
@@ -39,6 +42,7 @@ class Record:
         security: verdict of the injection's checker; means nothing without an injection, or beside an error.
         duration: seconds.
         plain: whether it was read the quick way, which says how its numbers are written.
+        settings: switches of the defense that a fork writes beside the episode, as `name=value`, in their order.
     """
 
     suite: str
@@ -54,6 +58,7 @@ class Record:
     benchmark_version: str | None
     package_version: str | None
     plain: bool = False
+    settings: str | None = None
 
     @property
     def system_prompt(self) -> str | None:
@@ -128,6 +133,7 @@ def _record(value: Mapping[str, Any], messages: tuple[Message, ...], *, plain: b
         benchmark_version=_field(value, "benchmark_version", (str,)),
         package_version=_field(value, "agentdojo_package_version", (str,)),
         plain=plain,
+        settings=", ".join(f"{name}={value[name]}" for name in SETTINGS if isinstance(value.get(name), bool)) or None,
     )
 
 

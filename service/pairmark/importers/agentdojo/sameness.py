@@ -1,4 +1,4 @@
-"""Whether files are of one run: same package, same benchmark version, same system prompt."""
+"""Whether files are of one run: same package, same benchmark version, same system prompt, same switches of the defense."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _FACTS: dict[str, Callable[[Record], str | None]] = {
     "benchmark version": lambda record: record.benchmark_version,
     "package version": lambda record: record.package_version,
     "system prompt": lambda record: record.system_prompt,
+    "defense setting": lambda record: record.settings,
 }
-_SHOWN_CHARACTERS = 60
+_SHOWN_CHARACTERS = 120
 
 
 class OneRun:
