@@ -222,3 +222,15 @@ def test_tasks_that_need_a_sandbox_are_unknown_and_four_solutions_solve_nothing(
     assert [task.task for task in found.reference.tasks if task.utility is False] == [
         f"user_task_{number}" for number in (13, 19, 29, 34)
     ]
+
+
+@pytest.mark.slow
+def test_every_dead_provider_is_read_as_aborted() -> None:
+    dead = probe("dead-provider").dead_provider
+    assert dead is not None
+    assert dead.aborted == "32/32"
+    assert len({(one.failure, one.moment, one.injection is None) for one in dead.episodes}) == 32
+    for one in dead.episodes:
+        assert (one.harness, one.written_utility, one.written_security, one.status) == (
+            "recorded", None, None, "infra_error",
+        )  # fmt: skip

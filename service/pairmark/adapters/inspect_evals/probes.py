@@ -11,15 +11,17 @@ from typing import Any, Final
 from pairmark.adapters.agentdojo.canary import marker_of
 from pairmark.adapters.agentdojo.probes import canary_run
 from pairmark.adapters.agentdojo.tags import reads_before_act
+from pairmark.adapters.inspect_evals import dead_provider
 from pairmark.adapters.inspect_evals.export import export_suite, reference_calls
 from pairmark.adapters.inspect_evals.package import load_suites, package_version
 from pairmark.adapters.inspect_evals.running import Sample, run_null_agent, run_reference, run_with_markers
 from pairmark.adapters.inspect_evals.samples import task_id
-from pairmark.domain.canonical import suite_digest
-from pairmark.domain.documents.probe import share
+from pairmark.domain.canonical import canonical_bytes, suite_digest
+from pairmark.domain.documents.probe import DeadEpisode, share
+from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed, shown
 
-NAMES: Final = ("null-agent", "reference", "canary")
+NAMES: Final = ("null-agent", "reference", "canary", "dead-provider")
 NULL_AGENT = (
     "every user task once as a sample of the evaluation agentdojo of inspect_evals {version}, run by inspect_ai's eval with a solver"
     " that answers with an empty text and calls no tool, scored by the evaluation's own scorer"
@@ -100,13 +102,20 @@ def probe_suites(names: Sequence[str], sandbox_tasks: str = "yes", probes: Colle
         vectors = [{"group": name, "vectors": list(each)} for name, each in markers.items()]
         return canary_run(CANARY.format(version=version), manifest, vectors, tasks)
 
-    runs = dict(zip(NAMES, (null_agent, reference, canary), strict=True))
+    def dead_providers() -> dict[str, Any]:
+        model, digest = SuiteManifest.model_validate_json(canonical_bytes(manifest)), suite_digest(manifest)
+        episodes = [
+            one for name, suite in suites.items() for one in dead_provider.dead_samples(name, suite, model, digest)
+        ]
+        aborted = share([DeadEpisode.model_validate(episode).is_read_as_aborted for episode in episodes])
+        return {"method": dead_provider.METHOD.format(version=version), "aborted": aborted, "episodes": episodes}
+
+    runs = dict(zip(NAMES, (null_agent, reference, canary, dead_providers), strict=True))
     return {
         "schema": "pairmark/probe/v1",
         "suite": {"name": manifest["suite"], "version": manifest["version"], "digest": suite_digest(manifest)},
         "harness": {"name": "inspect_ai", "package": f"inspect_evals=={version}"},
         **{name.replace("-", "_"): run() if name in probes else None for name, run in runs.items()},
-        "dead_provider": None,
     }
 
 

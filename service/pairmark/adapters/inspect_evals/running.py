@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import one_line
+from pairmark.importers.base import ArmName
 
 MAX_ERROR_CHARACTERS = 300
 _NO_MODEL = "none/none"
@@ -16,11 +20,12 @@ _NO_MODEL = "none/none"
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sample came to: the scorer's verdict, else what stopped it, and the tool results in order as (tool, text)."""
+    """What a sample came to: the scorer's verdicts, else what stopped it, and the tool results in order as (tool, text)."""
 
     utility: bool | None
     error: str | None
     results: tuple[tuple[str, str], ...] | None
+    security: bool | None = None
 
 
 _Found = Mapping[tuple[str, int], Sample]
@@ -89,8 +94,27 @@ def _benign(names: Sequence[str]) -> Any:
     return agentdojo(workspace=list(names), with_injections=False, with_sandbox_tasks="no", agent="ground_truth")
 
 
+def run_and_read(
+    task: Any, solver: Any, *, suite: SuiteManifest, suite_digest: str, arm: ArmName
+) -> tuple[Mapping[int, Sample], Mapping[str, Mapping[str, Any]]]:
+    """The samples of one suite by number, and what Pairmark's reader makes of the log, by task id."""
+    from pairmark.importers.inspect import IMPORTER
+
+    with _logged(task, solver=solver) as log:
+        written = {number: sample for (_, number), sample in _samples_of(log).items()}
+        found = IMPORTER.read([Path(log.location)], suite=suite, suite_digest=suite_digest, arm=arm)
+    return written, {row["task_id"]: row for row in found.episodes.iter_rows(named=True)}
+
+
 def _run(task: Any, **options: Any) -> _Found:
     """The samples of one evaluation. A sample that fails is one, and does not end the others."""
+    with _logged(task, **options) as log:
+        return _samples_of(log)
+
+
+@contextmanager
+def _logged(task: Any, **options: Any) -> Iterator[Any]:
+    """The log of an evaluation, whose samples lie in its file until they are looked at; the file goes at the end."""
     import inspect_ai
 
     threshold = logging.root.manager.disable
@@ -100,7 +124,7 @@ def _run(task: Any, **options: Any) -> _Found:
             (log,) = inspect_ai.eval(
                 task, model=_NO_MODEL, log_dir=scratch, display="none", fail_on_error=False, **options
             )
-            return _samples_of(log)  # which lie in the folder until they are looked at
+            yield log
     finally:
         logging.disable(threshold)
 
@@ -117,8 +141,7 @@ def _samples_of(log: Any) -> _Found:
 
 
 def _read(sample: Any) -> Sample:
-    if sample.error is not None:
-        return Sample(None, one_line(sample.error.message, MAX_ERROR_CHARACTERS), None)
-    (score,) = sample.scores.values()
+    values = {key: value == "C" for score in (sample.scores or {}).values() for key, value in score.value.items()}
+    error = None if sample.error is None else one_line(sample.error.message, MAX_ERROR_CHARACTERS)
     results = tuple((message.function, message.text) for message in sample.messages if message.role == "tool")
-    return Sample(score.value["utility"] == "C", None, results)
+    return Sample(values.get("utility"), error, results if error is None else None, values.get("security"))
