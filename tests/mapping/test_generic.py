@@ -286,3 +286,20 @@ def test_without_a_mapping_it_recognises_and_reads_nothing(tmp_path: Path) -> No
     manifest, value = read_document(SuiteManifest, json.dumps(MANIFEST).encode())
     with pytest.raises(Malformed, match="no-mapping"):
         IMPORTER.read([tmp_path], suite=manifest, suite_digest=suite_digest(value), arm="benign")
+
+
+@pytest.mark.parametrize("size", [1, 64, 1000])
+def test_the_size_of_blocks_makes_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    from pairmark.importers.generic import jsonl, stream, tables
+
+    rows = [{**ROW, "task": f"t{number}", "ok": number % 2, "err": "a\n\"b\", c" * (number % 3)} for number in range(40)]
+    told = mapping(error={"column": "err", "none": [""]}, utility={"column": "ok", "true": [1], "false": [0]})
+    packed = io.StringIO()
+    pl.DataFrame(rows).write_csv(packed)
+    expected = read(tmp_path, lines(*rows), told).episodes
+    assert expected["error"].null_count() == 14
+    for module in (jsonl, tables):
+        monkeypatch.setattr(module, "_BLOCK_BYTES", size)
+    monkeypatch.setattr(stream, "_CHUNK", max(1, size // 3))
+    assert read(tmp_path, lines(*rows), told).episodes.equals(expected)
+    assert read(tmp_path, packed.getvalue().encode(), told, name="a.csv").episodes.equals(expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import zlib
@@ -92,27 +91,3 @@ def _member(encoding: str) -> Any:
     import zstandard
 
     return zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
-
-
-class ChunkFile(io.RawIOBase):
-    """Chunks as a file that can be read once."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """The next bytes; 0 at the end."""
-        while not self._rest:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._rest = memoryview(chunk)
-        size = min(len(buffer), len(self._rest))
-        buffer[:size] = self._rest[:size]
-        self._rest = self._rest[size:]
-        return size

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -14,11 +16,13 @@ import pyarrow.parquet as pq
 
 from pairmark.domain.errors import Malformed, one_line, shown
 from pairmark.importers.generic.cells import MAX_LINE_BYTES, tagged_text
-from pairmark.importers.generic.stream import MAX_PLAIN_BYTES, MIB, ChunkFile
+from pairmark.importers.generic.stream import MAX_PLAIN_BYTES, MIB
 
 _MAX_COLUMNS = 2000
 _MAX_HEADER_BYTES = MIB
 _BATCH_ROWS = 16_384
+_BLOCK_BYTES = 8 * MIB
+_QUOTE, _NEWLINE = b'"'[0], b"\n"[0]
 _MAX_COLUMN_CHUNK = 256 * MIB
 _THRIFT_TEXT, _THRIFT_ITEMS = 16 * MIB, 1_000_000
 
@@ -30,29 +34,57 @@ def csv_frames(chunks: Iterator[bytes], columns: Iterable[str], *, file: str, de
         Malformed: no such column, a row of another length, a row longer than `MAX_LINE_BYTES`, not UTF-8.
     """
     wanted = list(columns)
-    header, begun = _with_header(chunks, file)
+    header, rest = _with_header(chunks, file)
     _check_header(header, wanted, file, delimiter)
-    try:
-        reader = pa_csv.open_csv(
-            ChunkFile(begun),  # type: ignore[arg-type]  # any file object
-            read_options=pa_csv.ReadOptions(use_threads=False, block_size=MAX_LINE_BYTES),
-            parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=pa_csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()), strings_can_be_null=False
-            ),
-        )
-        for batch in reader:
-            frame = pl.DataFrame(pa.table(batch))
-            yield pl.DataFrame([tagged_text(frame[name]) for name in wanted])
-    except (pa.ArrowException, UnicodeError) as problem:
-        raise Malformed(
-            "bad-csv", f"expected CSV with a header, found: {one_line(str(problem), 200)}", file,
-            remedy="check the delimiter, the quotes and that every row has as many fields as the header",
-        ) from None  # fmt: skip
+    first = 2
+    for block in _row_blocks(rest, file):
+        # Whole rows in memory: over a file object of ours Arrow reads ahead in a thread that may outlive the interpreter.
+        data = pa.py_buffer(header + b"\n" + block)
+        try:
+            table = pa_csv.read_csv(
+                pa.BufferReader(data),
+                read_options=pa_csv.ReadOptions(use_threads=False, block_size=len(header) + len(block) + 2),
+                parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                convert_options=pa_csv.ConvertOptions(
+                    include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()), strings_can_be_null=False
+                ),
+            )
+        except (pa.ArrowException, UnicodeError) as problem:
+            raise Malformed(
+                "bad-csv", f"expected CSV with a header, found after line {first - 1}: {one_line(str(problem), 200)}", file,
+                remedy="check the delimiter, the quotes and that every row has as many fields as the header",
+            ) from None  # fmt: skip
+        first += block.count(b"\n")
+        frame = pl.DataFrame(table)
+        yield pl.DataFrame([tagged_text(frame[name]) for name in wanted])
+
+
+def _row_blocks(chunks: Iterable[bytes], file: str) -> Iterator[bytes]:
+    """Blocks of whole rows: cut at line ends before which the quotes are even."""
+    waiting = bytearray()
+    looked = odd = end = 0
+    for chunk in chunks:
+        waiting += chunk
+        letters = np.frombuffer(bytes(waiting[looked:]), dtype=np.uint8)
+        parity = (np.cumsum(letters == _QUOTE) + odd) & 1
+        ends = np.flatnonzero((letters == _NEWLINE) & (parity == 0))
+        end = looked + int(ends[-1]) + 1 if len(ends) else end
+        looked, odd = len(waiting), int(parity[-1]) if len(parity) else odd
+        if end and len(waiting) >= _BLOCK_BYTES:
+            yield bytes(waiting[:end])
+            del waiting[:end]
+            looked, end = looked - end, 0
+        if len(waiting) > _BLOCK_BYTES + MAX_LINE_BYTES:
+            raise Malformed(
+                "too-large", f"expected rows of at most {MAX_LINE_BYTES} bytes, found a longer one", file,
+                remedy="check that every quote is closed",
+            )  # fmt: skip
+    if waiting.strip():
+        yield bytes(waiting)
 
 
 def _with_header(chunks: Iterator[bytes], file: str) -> tuple[bytes, Iterator[bytes]]:
-    """The first line, and all bytes from the start."""
+    """The first line, and all bytes behind it."""
     begin = b""
     while b"\n" not in begin and len(begin) <= _MAX_HEADER_BYTES:
         chunk = next(chunks, None)
@@ -60,7 +92,8 @@ def _with_header(chunks: Iterator[bytes], file: str) -> tuple[bytes, Iterator[by
             break
         begin += chunk
     begin = begin.removeprefix(b"\xef\xbb\xbf")
-    header = begin.partition(b"\n")[0]
+    header, _, behind = begin.partition(b"\n")
+    header = header.rstrip(b"\r")
     if len(header) > _MAX_HEADER_BYTES:
         raise Malformed(
             "too-large", f"expected a header of at most {_MAX_HEADER_BYTES} bytes, found a longer one", file, 1, remedy="is it CSV?"
@@ -68,11 +101,7 @@ def _with_header(chunks: Iterator[bytes], file: str) -> tuple[bytes, Iterator[by
     if not header.strip():
         raise Malformed("empty", "expected a header and rows, found none", file, 1, remedy="write the column names first")
 
-    def all_bytes() -> Iterator[bytes]:
-        yield begin
-        yield from chunks
-
-    return header, all_bytes()
+    return header, chain((behind,) if behind else (), chunks)
 
 
 def _check_header(header: bytes, wanted: list[str], file: str, delimiter: str) -> None:
