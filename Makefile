@@ -16,6 +16,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 DATA ?= pairmark-data
 HOST ?= 127.0.0.1
 PORT ?= 8000
+SECONDS ?= 1800
 
 # The first of these that runs and is new enough, unless PYTHON says which.
 PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
@@ -82,6 +83,10 @@ schemas: $(VENV)/installed ## write schemas/ from the models
 .PHONY: bench
 bench: $(VENV)/installed ## speed and size as ratios against bare libraries
 	@for each in bench/*.py; do echo "== $$each"; $(RUN) "$$each"; done
+
+.PHONY: soak
+soak: $(VENV)/installed ## work a real server for SECONDS (1800) and see that what it holds stays flat
+	@$(RUN) tools/soak.py $(SECONDS)
 
 .PHONY: wheel
 wheel: $(VENV)/installed ## build dist/*.whl

@@ -10,7 +10,7 @@ from typing import Any
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.http.problems import MEDIA_TYPE, problem
@@ -47,7 +47,11 @@ class BoundedProtocol(H11Protocol):
         self._bounds = config.bounds if isinstance(config, BoundedConfig) else Bounds()
         self._head: asyncio.TimerHandle | None = None
         self._body: asyncio.TimerHandle | None = None
-        self._known: object = None
+        self._known: RequestResponseCycle | None = None
+
+    def _latest(self) -> RequestResponseCycle | None:
+        """The newest request; uvicorn's own annotation forgets that there may be none."""
+        return self.cycle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn narrows it
         """Start the time for the first head, unless there are too many connections."""
@@ -59,39 +63,42 @@ class BoundedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """No timer outlives its connection."""
-        self._head, self._body = _stopped(self._head), _stopped(self._body)
+        self._stop(head=True)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes; those after a pause start the time for the next head."""
-        if self._head is None and (self.cycle is None or self.cycle.response_complete):
+        latest = self._latest()
+        if self._head is None and (latest is None or latest.response_complete):
             self._await_head()
         # h11 minds the size of a head only while it is not whole: in small pieces a large one is never whole at once.
         size = max(self._bounds.head_bytes // 8, 512)
         while data and not self.transport.is_closing():
-            wanted = len(data) if self.cycle is not None and self.cycle.more_body else size
+            latest = self._latest()
+            wanted = len(data) if latest is not None and latest.more_body else size
             super().data_received(data[:wanted])
             data = data[wanted:]
 
     def handle_events(self) -> None:
         """Act on what came in; a whole head ends its time and starts that of its body."""
         super().handle_events()
-        if self.cycle is None:
+        latest = self._latest()
+        if latest is None:
             return
-        if self.cycle is not self._known:
-            self._known = self.cycle
-            self._head, self._body = _stopped(self._head), _stopped(self._body)
-            if self.cycle.more_body:
+        if latest is not self._known:
+            self._known = latest
+            self._stop(head=True)
+            if latest.more_body:
                 self._body = self.loop.call_later(self._bounds.body_seconds, self._drop)
-        if not self.cycle.more_body:
-            self._body = _stopped(self._body)
+        if not latest.more_body:
+            self._stop()
 
     def on_response_complete(self) -> None:
         """A body that nobody wanted does not keep the connection."""
-        unread = self.cycle is not None and self.cycle.more_body
+        answered = self._latest()
         super().on_response_complete()
-        if unread and not self.transport.is_closing() and self.cycle is self._known:
-            _stopped(self._body)
+        if answered is not None and answered.more_body and answered is self._latest() and not self.transport.is_closing():
+            self._stop()
             self._body = self.loop.call_later(self._bounds.head_seconds, self._drop)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words are not ours
@@ -119,7 +126,8 @@ class BoundedProtocol(H11Protocol):
         """Say what is wrong where that can still be said, and close."""
         if self.transport.is_closing():
             return
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and (self.cycle is None or self.cycle.response_complete):
+        latest = self._latest()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and (latest is None or latest.response_complete):
             content = canonical_bytes(problem(status, code, detail).model_dump(mode="json", by_alias=True, exclude_none=True))
             headers = [
                 ("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(content))), ("Cache-Control", "no-store"), ("Connection", "close"),
@@ -130,7 +138,11 @@ class BoundedProtocol(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-
-def _stopped(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
+    def _stop(self, *, head: bool = False) -> None:
+        """Let no time run for a body, nor for a head where that is over too."""
+        if self._body is not None:
+            self._body.cancel()
+            self._body = None
+        if head and self._head is not None:
+            self._head.cancel()
+            self._head = None

@@ -210,7 +210,7 @@ class S3ObjectStore:
         with answering("give an object"):
             try:
                 found = obstore.get(self.client, key, options={"head": True})
-                said = str(found.attributes.get(SHA256))  # type: ignore[call-overload]  # a name of ours
+                said = str(found.attributes.get(SHA256))
                 meta, running = found.meta, hashlib.sha256()
                 with path.open("wb") as out:
                     for start in range(0, meta["size"], PART_BYTES):

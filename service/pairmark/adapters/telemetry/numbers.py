@@ -75,7 +75,7 @@ class Numbers:
         from prometheus_client.multiprocess import MultiProcessCollector
 
         together = CollectorRegistry()
-        MultiProcessCollector(together, path=self._folder)
+        MultiProcessCollector(together, path=self._folder)  # type: ignore[no-untyped-call]
         return generate_latest(together) + generate_latest(shown)
 
 
