@@ -143,16 +143,16 @@ def _keys(value: Any, depth: int) -> int:
 def _keys_in(data: bytes) -> int:
     """How many keys the text has, or more; -1 where a look at the bytes cannot tell."""
     text = np.frombuffer(data, dtype=np.uint8)
-    colons = np.flatnonzero(text == _COLON)
-    if not len(colons) or colons[0] < 3:
+    before, is_colon = text[:-1], text[1:] == _COLON
+    quoted = np.flatnonzero((before == _QUOTE) & is_colon) + 1
+    spaced = (before <= _SPACE) & is_colon
+    if not len(quoted) or quoted[0] < 3:
         return -1
-    before = text[colons - 1]
-    quoted = colons[before == _QUOTE]
     escaped = text[quoted - 2] == _BACKSLASH
     count = int(np.count_nonzero(escaped))
     if count and bool((text[quoted[escaped] - 3] == _BACKSLASH).any()):
         return -1
-    for at in colons[before <= _SPACE].tolist():
+    for at in (np.flatnonzero(spaced) + 1).tolist() if spaced.any() else ():
         ahead = data[max(0, at - 256) : at].rstrip(b" \t\r\n")
         if not ahead or ahead[-1] == _QUOTE:
             return -1
