@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from pairmark.adapters.sql.database import SqlDatabase
-from pairmark.adapters.sql.migrate import upgrade
 from pairmark.app.answer_once import Answered, KeyedRequest, answer_once
 from pairmark.app.errors import InFlight
 from pairmark.app.ports import KeptAnswer, Tables
@@ -21,10 +19,10 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> SqlDatabase:
-    url = f"sqlite:///{tmp_path / 'pairmark.db'}"
-    upgrade(url)
-    return SqlDatabase.at(url)
+def database(migrated_url: str) -> Iterator[SqlDatabase]:
+    made = SqlDatabase.at(migrated_url)
+    yield made
+    made.close()
 
 
 class Desk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from pairmark.http.services import Services
 from pairmark.provenance.bundle import parse_bundle
 from pairmark.provenance.statement import read_statement
 from pairmark.verify import Memory, verify_bundle
+from tests.databases import POSTGRESQL_SLOW, forget
 from tests.service.serving import Service, problem_in
 
 
@@ -65,13 +67,22 @@ def kinds(service: Service) -> list[str]:
     return [item["entry"]["kind"] for item in entries(service)]
 
 
+pytestmark = POSTGRESQL_SLOW
+
+
+@pytest.fixture(autouse=True)
+def _both(kind: str, tmp_path: Path) -> Iterator[None]:
+    yield
+    forget(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def world() -> World:
     return World()
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory, world: World) -> Service:
+def shop(kind: str, tmp_path_factory: pytest.TempPathFactory, world: World) -> Service:
     """A service with sealed runs, and nothing judged yet."""
     service = Service.at(tmp_path_factory.mktemp("shop") / "data")
     service.submit(world)

@@ -59,5 +59,5 @@ def serve() -> None:
     from pairmark.http import server
 
     token = os.environ.get(TOKEN)
-    server.create_app = lambda settings: opened(settings, token)
+    vars(server)["create_app"] = lambda settings: opened(settings, token)
     server.serve(port=0)

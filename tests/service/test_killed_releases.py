@@ -44,7 +44,7 @@ MOMENTS: dict[str, Moment] = {"begun": begun, "stored": unpublished}
 
 
 def handed_in(url: str, world: World) -> dict[str, str]:
-    ids = {}
+    ids: dict[str, str] = {}
     with httpx.Client(base_url=url, timeout=60) as client:
         assert client.post("/v1/suites", content=canonical_bytes(world.suite_manifest()), headers=JSON).status_code in (200, 201)
         for role in world.sides:

@@ -101,6 +101,24 @@ def test_a_server_that_may_lose_commits_is_said_to_be_unfit(careful: Server) -> 
     assert [line.split(",")[0] for line in found] == ["expected the server setting fsync on", "expected the server setting full_page_writes on"]
 
 
+def test_the_commands_upgrade_and_check_and_never_show_a_password(careful: Server, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    from tests.cli.running import Here
+
+    here, url = Here(capfdbinary), careful.url(careful.empty()).replace("pairmark@", "pairmark:not-to-be-seen@")
+    unready = here("db", "check", "--database", url)
+    assert (unready.code, "run `pairmark db upgrade`" in unready.err) == (1, True)
+    done = here("db", "upgrade", "--database", url, "--wait", "5")
+    assert (done.code, done.err) == (0, "")
+    assert f"upgraded from nothing to revision {head()}" in done.out
+    checked = here("db", "check", "--database", url)
+    assert (checked.code, checked.err) == (0, "")
+    assert "is what this version of Pairmark expects" in checked.out
+    assert all("not-to-be-seen" not in each.out + each.err for each in (unready, done, checked))
+    gone = here("db", "check", "--database", url.replace("/test_", "/not_there_"))
+    assert gone.code == 69
+    assert gone.err.count("\n") == 1
+
+
 def test_a_database_in_another_encoding_is_said_to_be_unfit(careful: Server) -> None:
     careful.run("CREATE DATABASE narrow TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
     assert any("expected a database in UTF8, found SQL_ASCII" in line for line in unsafe(careful.url("narrow")))

@@ -86,7 +86,7 @@ def build_services(settings: Settings) -> Services:
         settings.store_url, settings.data_dir, endpoint=settings.store_endpoint, retry_seconds=settings.store_seconds,
         limits=Limits(ledger=settings.max_ledger_bytes),
     )  # fmt: skip
-    database = SqlDatabase.at(settings.database)
+    database = SqlDatabase.at(settings.database, settings.database_connections)
     try:
         opened = open_keys(settings.keys_dir, may_make=lambda: _nothing_logged(database), origin=settings.log_origin)
         publisher = Publisher(database, opened.signing, HighWaterMark(settings.keys_dir, opened.signing.origin))

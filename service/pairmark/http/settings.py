@@ -22,6 +22,7 @@ class Settings:
     Attributes:
         data_dir: folder of the database file (unless `database_url` names another) and of the ledger objects.
         database_url: SQLAlchemy URL of the database; by default `pairmark.db` in `data_dir`, which migrates itself.
+        database_connections: the most connections of one process to a PostgreSQL database.
         store_url: where ledger objects lie, `file:///folder` or `s3://bucket/prefix`; by default in `data_dir`.
         store_endpoint: URL of an S3-compatible server, where `store_url` names none.
         store_seconds: how long a request to an S3 server is tried again before the answer is 503.
@@ -59,6 +60,7 @@ class Settings:
 
     data_dir: Path = Path("pairmark-data")
     database_url: str | None = None
+    database_connections: int = 20
     store_url: str | None = None
     store_endpoint: str | None = None
     store_seconds: int = 30
