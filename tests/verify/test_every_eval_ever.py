@@ -35,7 +35,7 @@ def records(run: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         for name, role in (("benign_utility", "benign"), ("utility_under_attack", "attacked"))
         for line in sample_lines(statement, run, name, ledgers[role])  # type: ignore[arg-type]  # one of the two
     ]
-    where = {"format": "jsonl", "file_path": record_paths(bundle, statement, run).samples, "total_rows": len(samples)}
+    where: dict[str, Any] = {"format": "jsonl", "file_path": record_paths(bundle, statement, run).samples, "total_rows": len(samples)}
     return aggregate_record(bundle, statement, run, where, "sha256:" + "0" * 64), samples
 
 

@@ -82,7 +82,7 @@ class SqlLog:
     def page(self, start: int, limit: int) -> tuple[LogRecord, ...]:
         return _records(self._session.execute(self._shown().where(_index >= start).order_by(_index).limit(limit)))
 
-    def _shown(self) -> Select[tuple[int, bytes, bytes | None]]:
+    def _shown(self) -> Select[int, bytes, bytes | None]:
         """Entries, without the envelopes of certificates that the viewer may not read."""
         if self._viewer.everything:
             return select(_index, _entry, _envelope)
