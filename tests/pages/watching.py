@@ -44,7 +44,7 @@ class Watched:
 
     def require_sound(self) -> None:
         """What holds for every page, as it is shown now."""
-        assert self.complaints == []
+        assert self.complaints == [], self.page.url
         foreign = [address for address in self.asked if not address.startswith((self.url, "data:", "blob:"))]
         assert foreign == []
         wider: int = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -41,7 +42,8 @@ def get_plan(request: Request, sources: WithSources) -> Response:
         if found.status >= 500:
             raise
         plan, problem = None, found.model_dump(mode="json", by_alias=True)
-    return page(request, "plan.html", 200 if problem is None else problem["status"], given=given, plan=plan, problem=problem)
+    fields = {key: text for key, text in given.items() if key in TEXT or _is_number(text)}
+    return page(request, "plan.html", 200 if problem is None else problem["status"], given=fields, plan=plan, problem=problem)
 
 
 def _request(given: Mapping[str, str]) -> dict[str, Any]:
@@ -67,17 +69,14 @@ def _request(given: Mapping[str, str]) -> dict[str, Any]:
     return {**asked, **spans}
 
 
-def _number(key: str, text: str, *, whole: bool = False) -> Any:
-    try:
-        if len(text) > 40:
-            raise ValueError
-        number = float(text)
-        if whole and number != int(number):
-            raise ValueError
-        if number != number or number in (float("inf"), float("-inf")):
-            raise ValueError
-    except (ValueError, OverflowError):
+def _number(key: str, text: str, *, whole: bool = False) -> float | int:
+    if not _is_number(text) or (whole and not float(text).is_integer()):
         raise Malformed(
             "invalid-parameter", f"expected a {'whole ' if whole else ''}number in {key.replace('_', ' ')}, found {shown(text)}", remedy="correct the field"
-        ) from None
-    return int(number) if whole else number
+        )
+    return int(float(text)) if whole else float(text)
+
+
+def _is_number(text: str) -> bool:
+    """True for a decimal number of a size that a plan may have, which the form's fields take too."""
+    return re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,15})?(e-?[0-9]{1,2})?", text) is not None

@@ -1,0 +1,64 @@
+"""Every page, light and dark, wide and narrow, on paper and without scripts: sound, and whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.pages.filling import Filled
+from tests.pages.test_answers import paths
+from tests.pages.watching import watched
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def test_the_pages_can_be_read_and_used_without_scripts(browser: Browser, demo: Filled) -> None:
+    with watched(browser, demo.url, scripts=False, width=390) as tab:
+        page = tab.open(f"/certificates/{demo['certified certificate']}")
+        assert page.locator("button.copy:visible").count() == 0
+        assert page.locator("table.numbers").first.is_visible()
+        page.locator(".flip-lost a").click()
+        assert "/cells?kind=lost" in page.url
+        page = tab.open("/plan")
+        before = page.locator(".figures .number").first.inner_text()
+        page.get_by_label("tasks", exact=True).fill("400")
+        page.get_by_role("button", name="Plan", exact=True).click()
+        assert page.locator(".figures .number").first.inner_text() != before
+        assert tab.complaints == []
+
+
+def test_a_keyboard_reaches_the_content_first(browser: Browser, demo: Filled) -> None:
+    with watched(browser, demo.url) as tab:
+        page = tab.open("/")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "content"
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.name") == "q"
+
+
+def test_paper_holds_the_whole_certificate(browser: Browser, demo: Filled) -> None:
+    with watched(browser, demo.url, width=700) as tab:
+        page = tab.open(f"/certificates/{demo['certified certificate']}")
+        page.emulate_media(media="print")
+        assert page.locator("nav[aria-label=Pages]").is_hidden()
+        assert page.locator("button.copy:visible").count() == 0
+        assert page.locator("table.numbers").first.is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_is_sound(browser: Browser, demo: Filled, dark: bool, width: int) -> None:
+    with watched(browser, demo.url, dark=dark, width=width) as tab:
+        for path in paths(demo).values():
+            tab.open(path)
+            tab.require_sound()
+        for path in ("/nowhere", "/certificates/none", "/search?q=nothing%20of%20this"):
+            tab.open(path, 404)
+            tab.require_sound()
+        tab.open("/plan?tasks=none", 422)
+        tab.require_sound()
