@@ -146,3 +146,21 @@ def test_fsck(here: Here, folder: Path, certificates: tuple[str, str], url: str)
     wrong = here("log", "fsck", "--data", folder)
     assert wrong.code == 1
     assert f"certificate {certificates[0]}: expected history to show it" in wrong.err
+
+
+def test_exported_records_come_back_as_the_ledgers_they_were(here: Here, url: str, certificates: tuple[str, str], tmp_path: Path) -> None:
+    """All but digests, which the format has no place for."""
+    from pairmark.domain.documents.suite import SuiteManifest
+    from pairmark.importers.every_eval_ever import IMPORTER
+
+    world = World()
+    assert here("export", certificates[0], "--as", "every-eval-ever", "-o", tmp_path / "records", "--service", url).code == 0
+    (samples,) = (tmp_path / "records").rglob("*_samples.jsonl")
+    suite = SuiteManifest.model_validate_json(json.dumps(world.suite_manifest()))
+    for arm in ("benign", "attacked"):
+        assert IMPORTER.recognises([samples])
+        found = IMPORTER.read([samples], suite=suite, suite_digest="sha256:" + "0" * 64, arm=arm)  # type: ignore[arg-type]  # one of the two
+        expected = world.experiment().arms[arm == "attacked"]
+        assert found.episodes.drop("task_digest", "transcript_digest").equals(expected.ledger.drop("task_digest", "transcript_digest"))
+        assert found.run["attack"] == (None if expected.run.attack is None else {"name": expected.run.attack.name, "digest": None})
+        assert found.run["system"]["model"]["requested"] == "model-x"
