@@ -114,20 +114,20 @@ POINTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "method"), POINTS)
+@pytest.mark.parametrize(("part", "method"), POINTS)
 @pytest.mark.parametrize("after", [False, True])
 def test_cut_off_at_any_step_nothing_is_half_released(
-    shop: Service, judged: certify.Judged, monkeypatch: pytest.MonkeyPatch, kind: type, method: str, after: bool
+    shop: Service, judged: certify.Judged, monkeypatch: pytest.MonkeyPatch, part: type, method: str, after: bool
 ) -> None:
     parts = services_in(shop)
-    before, real = stored(parts), getattr(kind, method)
+    before, real = stored(parts), getattr(part, method)
 
     def cut(*given: Any, **named: Any) -> Any:
         if after:
             real(*given, **named)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(kind, method, cut)
+    monkeypatch.setattr(part, method, cut)
     with pytest.raises(KeyboardInterrupt):
         parts.database.write(lambda tables: certify.record(tables, judged, parts.signing, parts.new_id, parts.clock()))
     monkeypatch.undo()

@@ -16,7 +16,10 @@ from pairmark.client.ledger import outgoing_ledger
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.errors import Malformed
 from pairmark.domain.world import World
+from tests.databases import POSTGRESQL_SLOW
 from tests.service.serving import announced, listening
+
+pytestmark = POSTGRESQL_SLOW
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,10 @@ import pytest
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.world import World
-from tests.databases import rows_of, url_of
+from tests.databases import POSTGRESQL_SLOW, rows_of, url_of
 from tests.service.serving import JSON, NDJSON, Process, listening, problem_in
+
+pytestmark = POSTGRESQL_SLOW
 
 
 @pytest.fixture(scope="module")

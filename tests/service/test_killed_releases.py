@@ -131,6 +131,7 @@ def half_released(database: SqlDatabase) -> None:
         assert counted(database, f"SELECT count(*) FROM {there} WHERE NOT EXISTS ({missing})") == 0, (there, missing)
 
 
+@pytest.mark.parametrize("kind", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True)
 def test_killed_once_begun_and_once_stored(tmp_path: Path) -> None:
     killed(["begun", "stored"], tmp_path / "data", tmp_path / "log")
 

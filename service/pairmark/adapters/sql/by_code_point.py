@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 _OTHERS = text(
     "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), format('%I', c.relname), format('%I', a.attname)"
     " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_collation l ON l.oid = a.attcollation"
-    " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace AND NOT a.attisdropped AND a.attnum > 0"
+    " WHERE c.relkind IN ('r', 'p') AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND NOT a.attisdropped AND a.attnum > 0"
     " AND a.atttypid IN ('varchar'::regtype, 'text'::regtype) AND l.collname NOT IN ('C', 'POSIX') AND c.relname = ANY(:tables)"
     " ORDER BY c.relname, a.attnum"
 )
