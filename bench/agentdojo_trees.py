@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> int:
             files += write_pipeline(logs, pipeline, tasks, list(held.injection_tasks))
             size += sum(path.stat().st_size for path in logs.rglob("*.json"))
             begin = process_time()
-            arms = [reader.read([logs / pipeline], suite=suite, suite_digest=digest, arm=arm) for arm in ("benign", "attacked")]  # type: ignore[arg-type]
+            arms = [reader.read([logs / pipeline], suite=suite, suite_digest=digest, arm=arm) for arm in ("benign", "attacked")]
             middle = process_time()
             _, attacked = load_suite_results(SUITE, pipeline, ATTACK, logs, VERSION)
             end = process_time()

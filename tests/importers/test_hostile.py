@@ -96,11 +96,11 @@ def test_reading_twice_is_the_same_and_stores_the_same(tmp_path: Path) -> None:
     put(tmp_path / "runs", record(injection="injection_task_0"))
     put(tmp_path / "runs", b"{", PLACE.replace("task_0/", "task_1/"))
     (tmp_path / "r.json").write_text(json.dumps([item(0, 0, 1.0), 7, item(1, 1, 0.0)]))
-    for number in (1, 2):
-        one = stored(read(tmp_path / "runs"), f"a{number}"), stored(read_file("tau-bench", tmp_path / "r.json", TAU, "benign"), f"b{number}")
-        if number == 1:
-            first = one
-    assert one == first
+    for name in ("agentdojo", "tau-bench"):
+        found = [
+            read(tmp_path / "runs") if name == "agentdojo" else read_file(name, tmp_path / "r.json", TAU, "benign") for _ in range(2)
+        ]
+        assert stored(found[0], f"{name}-1") == stored(found[1], f"{name}-2")
 
 
 PEAK = """

@@ -87,15 +87,14 @@ def quick(data: bytes) -> tuple[Usual, tuple[Message, ...]] | None:
             keys += value is not msgspec.UNSET
         said = []
         for item in record.messages:
-            kind = type(item)
             content = item.content
             text = "" if content is None else content[0].content if len(content) == 1 else "\n".join([b.content for b in content])
             keys += 2 + (0 if content is None else 2 * len(content))
-            if kind is _Tool:
+            if isinstance(item, _Tool):
                 more, answers = _call(item.tool_call)
                 keys += 3 + more
                 said.append(Message("tool", text, (), answers, item.error))
-            elif kind is _Assistant:
+            elif isinstance(item, _Assistant):
                 keys += 1
                 calls: tuple[Call, ...] = ()
                 for asked in item.tool_calls or ():
@@ -104,7 +103,7 @@ def quick(data: bytes) -> tuple[Usual, tuple[Message, ...]] | None:
                     calls += (call,)
                 said.append(Message("assistant", text, calls))
             else:
-                said.append(Message("user" if kind is _User else "system", text))
+                said.append(Message("user" if isinstance(item, _User) else "system", text))
     except (_Unusual, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return (record, tuple(said)) if keys == _keys_in(data) else None
