@@ -7,6 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from unittest.mock import patch
 
 
@@ -15,6 +16,7 @@ def quiet() -> Iterator[None]:
     """For as long as it is open, Inspect keeps its data and traces in a folder that goes away."""
     with tempfile.TemporaryDirectory(prefix="pairmark-inspect-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        own = {"XDG_DATA_HOME": folder, "XDG_CACHE_HOME": folder, "INSPECT_TRACE_FILE": os.path.join(folder, "trace.log"), "INSPECT_DISPLAY": "none"}
+        trace = str(Path(folder) / "trace.log")
+        own = {"XDG_DATA_HOME": folder, "XDG_CACHE_HOME": folder, "INSPECT_TRACE_FILE": trace, "INSPECT_DISPLAY": "none"}
         with patch.dict(os.environ, own):
             yield

@@ -91,7 +91,7 @@ def test_a_verdict_is_what_the_mapping_says_and_else_unknown(way: dict[str, Any]
 @given(JSON)
 def test_any_value_has_a_verdict_or_none(value: Any) -> None:
     for way in ({"true": ("C",), "false": ("I",)}, {"at_least": 0.5}, {"below": 0.5}):
-        assert Verdict(scorer="s", **way).of(value) in (True, False, None)  # type: ignore[arg-type]
+        assert Verdict(scorer="s", **way).of(value) in (True, False, None)
 
 
 @given(JSON, st.lists(st.text(), max_size=4))

@@ -63,9 +63,8 @@ def episode_of(
 ) -> Episode:
     """The rows of a sample. Delivery and the attacker's actions are facts of attacked cells only.
 
-    Args:
-        before: errors of the cell's attempts that are rows already, from earlier logs of the evaluation. `inspect eval-retry` carries
-            them over into the sample: these are not counted again.
+    `before`: errors of the cell's attempts that are rows already, from earlier logs of the evaluation. `inspect eval-retry` carries
+    them over into the sample: these are not counted again.
     """
     attacked = cell.injection_id is not None
     conversation = conversation_of(sample.events, mapping.roles)

@@ -17,6 +17,9 @@ from pairmark.importers.inspect.limits import LIMITS, LogLimits, too_large
 _CHUNK = 2**20
 _OUTSIDE = re.compile(rb'["{}\[\]]')
 _INSIDE = re.compile(rb'["\\]')
+_TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[{}\[\]]', re.DOTALL)
+"""Everything up to the next bracket that is in no string; possessive, so that nothing is tried twice."""
+_BRACE, _BRACKET = b"{["
 _KEY_CHARACTERS = 64
 _MAX_DEPTH = 1000
 
@@ -54,14 +57,35 @@ class _Scanner:
         while place < len(chunk):
             if self.string_at is not None:
                 place = self._inside(chunk, place)
-            else:
-                found = _OUTSIDE.search(chunk, place)
-                if found is None:
-                    break
-                place = found.end()
-                self._mark(chunk, found.start(), base)
+                continue
+            if len(self.opened) > 1:  # below the top only brackets count
+                place = self._through(chunk, place, base)
+                if len(self.opened) == 1:
+                    continue
+            found = _OUTSIDE.search(chunk, place)
+            if found is None:
+                break
+            place = found.end()
+            self._mark(chunk, found.start(), base)
         if not self.in_samples:
             self._keep(chunk[self.keep_from :])
+
+    def _through(self, chunk: bytes, place: int, base: int) -> int:
+        """From bracket to bracket, until the top is reached again or the slice ends within a string; the place behind the last."""
+        opened = self.opened
+        to_bracket = _TO_BRACKET.match  # not a search, which would try again at every byte of a string that does not end here
+        while (found := to_bracket(chunk, place)) is not None:
+            place = found.end()
+            mark = chunk[place - 1 : place]
+            if mark in b"{[" and 3 <= len(opened) < _MAX_DEPTH:
+                opened += mark
+            elif mark in b"}]" and len(opened) > 3 and opened[-1] == (_BRACE if mark == b"}" else _BRACKET):
+                del opened[-1]
+            else:
+                self._mark(chunk, place - 1, base)
+                if len(opened) == 1:
+                    break
+        return place
 
     def _inside(self, chunk: bytes, place: int) -> int:
         if self.is_escaped:
@@ -105,7 +129,7 @@ class _Scanner:
             self.sample_from = base + place
 
     def _close(self, mark: bytes, place: int, base: int) -> None:
-        if not self.opened or self.opened[-1] != (b"{" if mark == b"}" else b"[")[0]:
+        if not self.opened or self.opened[-1] != (_BRACE if mark == b"}" else _BRACKET):
             raise self._broken("expected brackets that match", base + place)
         del self.opened[-1]
         if self.in_samples and len(self.opened) == 2 and self.sample_from is not None:

@@ -183,7 +183,8 @@ class JsonLog:
             return
         try:
             data = io.BytesIO(_FRAME % b",".join(part for _, part in parts))
-            found = list(self.api.read_eval_log(data, resolve_attachments=True, format="json").samples or ())
+            found = list(self.api.read_eval_log(data, format="json").samples or ())
+            found = [self.api.resolve_sample_attachments(one) if one.attachments else one for one in found]
             if len(found) != len(parts):
                 raise ValueError(f"expected {len(parts)} samples, found {len(found)}")
         except Exception as problem:  # noqa: BLE001 - as above
