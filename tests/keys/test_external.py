@@ -6,12 +6,14 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from pairmark.adapters.keys import ExternalKey, init_keys, load_signers, read_chain, rotate
 from pairmark.adapters.keys.external import read_external
 from pairmark.domain.errors import Malformed
+from pairmark.provenance import p256
 from pairmark.provenance.dsse import IN_TOTO, verify
 from pairmark.provenance.ed25519 import public_bytes
 from pairmark.provenance.trust import ROLES, RoleName
@@ -46,6 +48,22 @@ def test_a_role_moves_to_a_key_elsewhere_and_back(folder: Path, elsewhere: Exter
     rotate(folder, role, 2)
     assert not (folder / f"{role}.uri").exists()
     assert load_signers(folder, roles=ROLES).of(role).public != elsewhere.public
+
+
+@installed
+@pytest.mark.parametrize("role", ["root", "certifier", "revoker"])
+def test_a_p256_key_elsewhere_signs_envelopes_and_no_checkpoints(folder: Path, tmp_path: Path, role: RoleName) -> None:
+    key, path = generate_private_key(SECP256R1()), tmp_path / "p256.pem"
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    named = ExternalKey(f"file2:{path}", p256.public_bytes(key.public_key()))
+    rotate(folder, role, 1, external=named)
+    signers = load_signers(folder, roles=ROLES)
+    for number in range(20):  # half of what the key signs has the higher s
+        envelope = signers.envelope(role, b'{"n":%d}' % number)
+        verify(envelope, IN_TOTO, signers.chain.current.keys_of(role, 1), 1)
+    with pytest.raises(Malformed, match="wrong-key-type"):
+        rotate(folder, "log", 1, external=named)
+    assert signers.chain.current.version == read_chain(folder).current.version == 2
 
 
 @installed

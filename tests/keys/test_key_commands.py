@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -79,8 +78,7 @@ def test_the_database_of_another_log_says_nothing_about_this_one(here: Here, fol
     here("keys", "init", "--origin", "other.example", "--keys", "keys")
     done = here("keys", "rotate", "log", "--keys", "keys", "--data", folder)
     assert done.code != 0, "its checkpoints have no mark beside these keys"
-    mark = json.loads((folder / "keys" / MARK_FILE).read_bytes())
-    (tmp_path / "keys" / MARK_FILE).write_bytes(json.dumps(mark).encode())
+    (tmp_path / "keys" / MARK_FILE).write_bytes((folder / "keys" / MARK_FILE).read_bytes())
     assert here("keys", "rotate", "log", "--keys", "keys", "--data", folder).code != 0
     assert read_chain("keys").current.version == 1
 
