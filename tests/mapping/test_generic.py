@@ -109,7 +109,7 @@ def test_kinds_of_json_are_told_apart(tmp_path: Path) -> None:
 
 def test_numbers_are_equal_by_value_and_absent_is_null(tmp_path: Path) -> None:
     told = mapping(utility={"column": "ok", "true": [1], "false": [0]})
-    rows = [{**ROW, "task": "a", "ok": 1.0}, {**ROW, "task": "b", "ok": -0.0}, {"task": "c", "inj": "i0", "end": "ok"}]
+    rows: list[dict[str, Any]] = [{**ROW, "task": "a", "ok": 1.0}, {**ROW, "task": "b", "ok": -0.0}, {"task": "c", "inj": "i0", "end": "ok"}]
     assert read(tmp_path, lines(*rows), told).episodes["utility"].to_list() == [True, False, None]
 
 

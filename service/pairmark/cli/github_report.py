@@ -28,11 +28,11 @@ def annotation_lines(report: dict[str, Any], offences: Offences | None = None) -
     for finding in report["findings"]:
         level = _LEVEL.get(finding["outcome"])
         if level is not None:
-            file = None if offences is None else offences.file_of(finding)
+            place = None if offences is None else offences.file_of(finding)
             yield command(
                 level,
                 clean(finding["message"]),
-                file=None if file is None else clean(file),
+                file=None if place is None else clean(place),
                 title=f"pairmark: {clean(finding['rule'])} {finding['outcome']}",
             )
     for flag in report["flags"]:

@@ -42,7 +42,7 @@ def csv_frames(chunks: Iterator[bytes], columns: Iterable[str], *, file: str, de
         data = pa.py_buffer(header + b"\n" + block)
         try:
             table = pa_csv.read_csv(
-                pa.BufferReader(data),
+                pa.BufferReader(data),  # type: ignore[arg-type]  # the stubs know no native file
                 read_options=pa_csv.ReadOptions(use_threads=False, block_size=len(header) + len(block) + 2),
                 parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 convert_options=pa_csv.ConvertOptions(
