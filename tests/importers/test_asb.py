@@ -173,6 +173,11 @@ def test_a_table_beyond_the_limit_is_refused_before_it_is_read(tmp_path: Path) -
         read(path)
 
 
+def test_a_table_of_too_many_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MAX_ROWS", 3)
+    assert refusal(tmp_path / "t.csv", ATTACKED, "too-large").line == 5
+
+
 def test_a_field_beyond_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "MAX_FIELD_CHARACTERS", 10)
     csv.field_size_limit(1000)

@@ -16,6 +16,7 @@ MAX_FILE_BYTES = 64 * 2**20
 
 MAX_FIELD_CHARACTERS = 16 * 2**20
 MAX_COLUMNS = 64
+MAX_ROWS = 100_000
 MAX_NAME_CHARACTERS = 400
 
 AGENT, TOOL = "Agent Name", "Attack Tool"
@@ -66,9 +67,14 @@ def read_table(path: Path) -> Iterator[Row]:
         columns = next(lines, [])
         _check_columns(path, columns)
         at = {name: columns.index(name) for name in columns}
-        start = lines.line_num + 1
+        start, rows = lines.line_num + 1, 0
         for fields in lines:
             if fields:
+                rows += 1
+                if rows > MAX_ROWS:
+                    raise Malformed(
+                        "too-large", f"expected at most {MAX_ROWS} rows, found more", str(path), start, remedy="is this the table of one run?"
+                    )
                 yield _row(start, fields, at)
             start = lines.line_num + 1
     except csv.Error as problem:

@@ -19,7 +19,7 @@ from pairmark.domain.errors import Malformed, one_line, shown
 from pairmark.importers.single_file import bytes_of, head_of
 from pairmark.importers.strict_value import NotStrict, strict_value
 
-MAX_FILE_BYTES = 128 * 2**20
+MAX_FILE_BYTES = 64 * 2**20
 """Largest result file that is read, after decompression; real ones have some megabytes."""
 
 MAX_ITEM_BYTES = 16 * 2**20
