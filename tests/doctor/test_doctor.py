@@ -124,7 +124,7 @@ def test_what_a_trial_lets_one_fear_is_said(here: Here, tmp_path: Path) -> None:
 
 def test_an_arm_that_is_not_there_and_files_of_nobody(here: Here, tmp_path: Path) -> None:
     made = write(World(), tmp_path)
-    told = ["--suite", made["suite"], "--mapping", made["mapping"]]
+    told: list[str | Path] = ["--suite", made["suite"], "--mapping", made["mapping"]]
     (tmp_path / "x").mkdir()
     unknown = here("doctor", tmp_path / "x")
     assert (unknown.code, unknown.out) == (2, "")

@@ -159,7 +159,7 @@ def test_exported_records_come_back_as_the_ledgers_they_were(here: Here, url: st
     suite = SuiteManifest.model_validate_json(json.dumps(world.suite_manifest()))
     for arm in ("benign", "attacked"):
         assert IMPORTER.recognises([samples])
-        found = IMPORTER.read([samples], suite=suite, suite_digest="sha256:" + "0" * 64, arm=arm)  # type: ignore[arg-type]  # one of the two
+        found = IMPORTER.read([samples], suite=suite, suite_digest="sha256:" + "0" * 64, arm=arm)
         expected = world.experiment().arms[arm == "attacked"]
         assert found.episodes.drop("task_digest", "transcript_digest").equals(expected.ledger.drop("task_digest", "transcript_digest"))
         assert found.run["attack"] == (None if expected.run.attack is None else {"name": expected.run.attack.name, "digest": None})

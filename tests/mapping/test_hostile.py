@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from pairmark.domain.errors import Malformed
 from pairmark.importers.generic.cells import MAX_LINE_BYTES
+from pairmark.importers.generic.examples import MANIFEST
 from pairmark.importers.generic.stream import plain_chunks
 from tests.cli.running import ENVIRONMENT
-from tests.mapping.test_generic import BASE, MANIFEST, ROW, lines, mapping, read, refused
+from tests.mapping.test_generic import BASE, ROW, lines, mapping, read, refused
 
 PLAIN = lines(*[{**ROW, "task": f"t{number}"} for number in range(50)])
 
