@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from pairmark.cli import text_report
+from pairmark.domain.world import World
 from pairmark.http.pages.checklist import OUTCOMES, VERDICTS
 from pairmark.http.pages.rendering import HOME, assets
 from pairmark.http.pages.shown import percent, points
@@ -210,11 +211,19 @@ def test_an_empty_service_says_what_will_stand_here(empty: Filled) -> None:
 
 def test_where_sign_in_is_on_only_what_is_published_is_seen(tmp_path: Path) -> None:
     with listening(tmp_path) as service:
-        from pairmark.domain.world import World
-
         service.certify_world("own", World())
+        service.certify_world("public", World().undefended())
+        service.post(f"/v1/certificates/{service['public certificate']}/publish", {"episodes": "private"})
     with listening(tmp_path, sign_in="required") as closed:
-        assert "No certificate yet" in get(closed, "/").text
+        start = get(closed, "/").text
+        assert service["public certificate"] in start
+        assert service["own certificate"] not in start
+        shown = get(closed, f"/certificates/{service['public certificate']}").text
+        assert "The pair, over the whole suite" in shown
+        assert "Its episodes are private" in shown
+        assert "Episodes are private" in get(closed, f"/runs/{service['public attacked']}").text
+        assert get(closed, f"/runs/{service['public benign']}/episode?task=task_000&epoch=1").status_code == 403
+        assert httpx.get(f"{closed.url}/v1/certificates/{service['public certificate']}/cells").status_code == 403
         for path in (f"/certificates/{service['own certificate']}", f"/runs/{service['own attacked']}", f"/certifications/{service['own']}"):
             assert get(closed, path).status_code == 404, path
         assert service["own certificate"] not in get(closed, f"/search?q={service['own certificate']}").headers.get("location", "")

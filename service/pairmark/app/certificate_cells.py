@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pairmark.app.certify import Claim, Evidence, evidence_of
+from pairmark.app.ownership import require_open_episodes
 from pairmark.app.ports import Ledgers, Tables
 from pairmark.app.read_certificate import certificate_of_id
 from pairmark.app.read_certification import certification_of_id
@@ -93,6 +94,19 @@ class CertificateCells:
                 for cell, epoch in zip(cells.tolist(), epochs.tolist(), strict=True)
             ]
         return found[:limit], start + limit if len(found) > limit else None
+
+
+def open_cells_evidence(tables: Tables, certificate_id: str) -> Evidence:
+    """The same for all that its episodes say.
+
+    Raises:
+        NotFound: no such certificate.
+        NotPermitted: it was published without its episodes.
+    """
+    found = cells_evidence(tables, certificate_id)
+    for run, _, _ in found.runs.values():
+        require_open_episodes(tables, run.id)
+    return found
 
 
 def cells_evidence(tables: Tables, certificate_id: str) -> Evidence:

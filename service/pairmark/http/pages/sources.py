@@ -9,7 +9,13 @@ from typing import Annotated, Any
 from fastapi import Depends
 
 from pairmark.adapters.ledger_store import EpisodeFilter
-from pairmark.app.certificate_cells import FlipKind, PairOfOutcomes, cells_evidence, certificate_cells
+from pairmark.app.certificate_cells import (
+    FlipKind,
+    PairOfOutcomes,
+    cells_evidence,
+    certificate_cells,
+    open_cells_evidence,
+)
 from pairmark.app.certify import Certified
 from pairmark.app.citation import citation
 from pairmark.app.compare import compare_certificates
@@ -161,7 +167,7 @@ class Sources:
     def cells(self, certificate_id: str) -> Answer:
         """`GET /v1/certificates/{certificate_id}/cells`."""
         with self.services.database.reading() as tables:
-            evidence = cells_evidence(tables, certificate_id)
+            evidence = open_cells_evidence(tables, certificate_id)
         return cells_answer(certificate_cells(certificate_id, evidence, self.services.ledgers))
 
     def pairs(

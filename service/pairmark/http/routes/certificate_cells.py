@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from pairmark.app.certificate_cells import KINDS, CertificateCells, cells_evidence, certificate_cells
+from pairmark.app.certificate_cells import KINDS, CertificateCells, certificate_cells, open_cells_evidence
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import Count, Identifier, Strict
 from pairmark.http.answers import immutable
@@ -55,10 +55,10 @@ def cells_answer(found: CertificateCells) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.get("", responses=answers(404, s200=CellsAnswer))
+@router.get("", responses=answers(403, 404, s200=CellsAnswer))
 def get_cells(certificate_id: str, request: Request, services: WithServices) -> Response:
     """Count what happened in every planned cell: pairs of outcomes by kind, and attack successes."""
     with services.database.reading() as tables:
-        evidence = cells_evidence(tables, certificate_id)
+        evidence = open_cells_evidence(tables, certificate_id)
     content = canonical_bytes(cells_answer(certificate_cells(certificate_id, evidence, services.ledgers)))
     return immutable(request, f"{certificate_id}.cells", content)

@@ -8,7 +8,8 @@ from fastapi import Query, Request, Response
 
 from pairmark.adapters.tables.latex import history_table
 from pairmark.app.certificate_cells import KINDS
-from pairmark.http.pages.plots.heat_map import heat_map
+from pairmark.app.errors import NotPermitted
+from pairmark.http.pages.plots.heat_map import HeatMap, heat_map
 from pairmark.http.pages.rendering import page
 from pairmark.http.pages.routing import page_router
 from pairmark.http.pages.sources import Answer, Sources, WithSources
@@ -28,7 +29,7 @@ def get_certificate(certificate_id: str, request: Request, sources: WithSources,
     run = sources.run(certificate["runs"]["attacked"]["id"])["run"]
     return page(
         request, "certificate.html", certificate=certificate, digest=found["digest"], report=found["report"], metrics=found["report"]["metrics"],
-        standing=standing, run=run, map=heat_map(sources.cells(certificate_id), row, column),
+        standing=standing, run=run, map=_map(sources, certificate_id, row, column),
         citation=None if standing is None else sources.citation(certificate_id), latex=_latex_row(sources, certificate),
         root_digest=sources.root_digest, origin=origin, artifacts_commands=_artifacts_commands(certificate, origin),
     )  # fmt: skip
@@ -46,6 +47,14 @@ def get_pairs(
         request, "pairs.html", certificate=found["certificate"], pairs=pairs, next=following, before=max(0, start - PAIRS) if start else None,
         kind=kind, task=task, injection=injection, kinds=KINDS, flips=found["report"]["metrics"]["flips"],
     )  # fmt: skip
+
+
+def _map(sources: Sources, certificate_id: str, row: int, column: int) -> HeatMap | None:
+    """The map of cells; None where its episodes are not public."""
+    try:
+        return heat_map(sources.cells(certificate_id), row, column)
+    except NotPermitted:
+        return None
 
 
 def _artifacts_commands(certificate: Answer, origin: str) -> str:
