@@ -182,6 +182,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
+@pytest.mark.slow
 def test_a_large_object_goes_through_a_small_memory(s3: S3Server, tmp_path: Path) -> None:
     file, size = tmp_path / "large", 100 * MIB
     with file.open("wb") as out:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
+from pairmark.adapters.objects.collecting import collect
+from pairmark.adapters.sql.references import named_in
 from pairmark.domain.canonical import digest_of_bytes
 from pairmark.domain.world import World
+from tests.ledgers.making import digest
 from tests.objects.conftest import S3Server, free_port
 from tests.objects.faults import proxy
 from tests.service.serving import Service, problem_in
@@ -71,3 +75,18 @@ def test_a_service_starts_without_its_store_and_says_that_it_is_not_ready(s3: S3
     service = Service.at(tmp_path, store_url=f"s3://bucket?endpoint=http://127.0.0.1:{free_port()}&region=us-east-1", store_seconds=1)
     assert service.get("/healthz").status_code == 200
     problem_in(service.get("/readyz"), 503, "store-unavailable")
+
+
+def test_what_nothing_names_is_collected_from_a_bucket_too(s3: S3Server, tmp_path: Path, world: World) -> None:
+    service = Service.at(tmp_path, store_url=s3.store_url())
+    ids = service.submit(world)
+    assert service.certify(ids).status_code == 201
+    parts, stray = service.app.state.services, digest("stray")
+    kept = {each.digest for each in parts.ledgers.objects.kept()}
+    parts.ledgers.objects.put_if_absent(stray, b"left by an interrupted upload")
+    later = time.time() + 2 * 24 * 3600
+    for delete in (False, True):
+        found = collect(parts.ledgers.objects, lambda asked: named_in(parts.database, asked), now=later, delete=delete)
+        assert ([each.digest for each in found.unnamed], found.removed) == ([stray], int(delete))
+    assert {each.digest for each in parts.ledgers.objects.kept()} == kept
+    assert service.get(f"/v1/runs/{ids['benign']}/episodes", format="ndjson").content == world.files()["benign/episodes.jsonl"]

@@ -101,6 +101,7 @@ def test_a_span_costs_nothing_and_goes_nowhere_without_a_collector(tmp_path: Pat
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_away_keeps_nobody_waiting(tmp_path: Path) -> None:
     service = Service.at(tmp_path, otlp_endpoint="http://127.0.0.1:9")
     started = time.monotonic()
