@@ -103,8 +103,10 @@ def files_of(pair: Pair) -> dict[str, bytes]:
 
 
 SMALL = World.of(tasks=6, injections=4, groups=2)
-QUIET = SMALL.set("baseline", attacker_actions=0, attack_success=False)
-UNHARMED = SMALL.set("attacked", utility=True)
+QUIET = (
+    SMALL.set("baseline", attacker_actions=0, attack_success=False).set("all", 1, duration_ms=101).edit_suite("/description", "A quiet baseline.")
+)
+UNHARMED = SMALL.set("attacked", utility=True).set("all", 1, duration_ms=102).edit_suite("/description", "An attack that does no harm.")
 EVIDENCE = {"text": "The harness was replayed by hand: injections arrived, and the tasks were done.", "digests": [digest_of_bytes(b"notes")]}
 HARDWARE: dict[RoleName, EllipticCurvePrivateKey] = {"root": p256_key_of(21), "certifier": p256_key_of(22), "revoker": p256_key_of(23)}
 
