@@ -59,5 +59,5 @@ def run(
     places = [str(REPOSITORY / "service"), *([] if packages is None else [str(packages)])]
     environment: Mapping[str, str] = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(places)}
     return subprocess.run(
-        list(command), capture_output=True, text=True, check=False, timeout=300, env=dict(environment), cwd=cwd
+        list(command), capture_output=True, text=True, check=False, timeout=1800, env=dict(environment), cwd=cwd
     )
