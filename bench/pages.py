@@ -105,7 +105,7 @@ async def filled(client: httpx.AsyncClient) -> dict[str, tuple[str, list[Call]]]
 
     async def certified(world: World) -> dict[str, Any]:
         await post("/v1/suites", world.suite_manifest())
-        runs = {role: await hand_in(world, role) for role in world.sides}
+        runs: dict[str, Any] = {role: await hand_in(world, role) for role in world.sides}
         return await post("/v1/certifications", {**runs, "policy": "standard/1"})
 
     world = World.of(tasks=100, injections=35, groups=1)

@@ -112,7 +112,7 @@ def fill_with_examples(service: Filled) -> None:
         runs = {}
         for role in ("benign", "attacked", "baseline"):
             if (folder / role).is_dir():
-                arm = read_bundle(folder / role, role)  # type: ignore[arg-type]
+                arm = read_bundle(folder / role, role)
                 value = json.loads((folder / role / "run.json").read_bytes())
                 runs[role] = service.hand_in(value, ledger_bytes(arm.ledger))
         assert service.certify(story, runs)["report"]["verdict"] == story
@@ -155,9 +155,9 @@ def fill_with_samples(service: Filled, shared: Path, folder: Path) -> None:
         value: dict[str, Any] = json.loads((REPOSITORY / "docs" / "examples" / f"agentdyn-{name}.system.json").read_text("utf-8"))
         return value
 
-    bare = {role: service.hand_in_arm(samples.arm(GPT4O, role, system("undefended"))) for role in ("benign", "attacked")}  # type: ignore[arg-type]
+    bare = {role: service.hand_in_arm(samples.arm(GPT4O, role, system("undefended"))) for role in ("benign", "attacked")}
     assert service.certify("gpt-4o", bare)["report"]["verdict"] == "quarantined"
-    repeat = {role: service.hand_in_arm(samples.arm(REPEAT, role, system("repeat-user-prompt"))) for role in ("benign", "attacked")}  # type: ignore[arg-type]
+    repeat = {role: service.hand_in_arm(samples.arm(REPEAT, role, system("repeat-user-prompt"))) for role in ("benign", "attacked")}
     assert service.certify("repeat", {**repeat, "baseline": bare["attacked"]})["report"]["verdict"] == "certified"
-    camel = {role: service.hand_in_arm(samples.arm(CAMEL, role, {})) for role in ("benign", "attacked")}  # type: ignore[arg-type]
+    camel = {role: service.hand_in_arm(samples.arm(CAMEL, role, {})) for role in ("benign", "attacked")}
     assert service.certify("camel", {**camel, "baseline": bare["attacked"]})["report"]["verdict"] == "refused"

@@ -15,7 +15,7 @@ from tests.pages.filling import Filled, listening
 from tests.pages.watching import watched
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Dialog
 
 MARKUP = "<script>document.title='taken'</script><img src=x onerror=alert(1)>\"'>{{ 7 * 7 }}"
 TURNED = "safe\u202egnp.exe\u200f\u05d0\u2066"
@@ -44,7 +44,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
 def test_hostile_names_stay_text(browser: Browser, service: Filled) -> None:
     with watched(browser, service.url, width=800) as tab:
         dialogs: list[str] = []
-        tab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+        def dismiss(dialog: Dialog) -> None:
+            dialogs.append(dialog.message)
+            dialog.dismiss()
+
+        tab.page.on("dialog", dismiss)
         certificate = f"/certificates/{service['hostile certificate']}"
         for path in (
             "/", f"/suites/{service['hostile suite']}", f"/runs/{service['hostile attacked']}", f"/certifications/{service['hostile']}",
@@ -56,7 +61,8 @@ def test_hostile_names_stay_text(browser: Browser, service: Filled) -> None:
             assert "taken" not in page.title().split("title=")[0]
             tab.require_sound()
         assert dialogs == []
-        text = tab.open(f"/suites/{service['hostile suite']}").locator("main").inner_text()
+        page = tab.open(f"/suites/{service['hostile suite']}")
+        text = page.locator("main").inner_text()
         assert "<script>document.title='taken'</script>" in text
         assert "{{ 7 * 7 }}" in text
         assert "U+202E" in text

@@ -55,7 +55,7 @@ class Watched:
 
 def serious_faults(page: Page) -> list[dict[str, Any]]:
     """What axe-core finds, by rule, with the first places."""
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     found = Axe().run(page).response["violations"]
     return [

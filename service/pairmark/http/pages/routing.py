@@ -30,8 +30,8 @@ class PageRoute(APIRoute):
             try:
                 return await handler(request)
             except PairmarkError as error:
-                waits = isinstance(error, InFlight | Unavailable | TooManyRequests)
-                return problem_page(request, problem_of(error), {"Retry-After": str(error.retry_after)} if waits else {})
+                headers = {"Retry-After": str(error.retry_after)} if isinstance(error, InFlight | Unavailable | TooManyRequests) else {}
+                return problem_page(request, problem_of(error), headers)
             except RequestValidationError as error:
                 return problem_page(request, bad_parameters(error))
             except HTTPException:

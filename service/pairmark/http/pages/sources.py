@@ -72,7 +72,7 @@ class Sources:
             found = read_suite(tables, digest)
             labels: tuple[SuiteLabel, ...] = tables.suites.of_name(found.label.name)
         ordered = sorted(labels, key=lambda label: version_key(label.version))
-        return parse(found.content), suite_item(found.label), [suite_item(label) for label in ordered]
+        return _object(found.content), suite_item(found.label), [suite_item(label) for label in ordered]
 
     def suite_diff(self, left: str, right: str, *, certificates: bool = False) -> Answer:
         """`GET /v1/suites/{digest}/diff/{other}`."""
@@ -161,7 +161,7 @@ class Sources:
                 return None
             found = history(tables, suite, HistoryQuery(suite="", weighting="", definition="", incomparable=True), None, 1)
         answer = history_page(found, moment(self.services.clock()))
-        own = {**parse(line.summary), "suite": line.suite, "status": line.status, "left_out": None}
+        own = {**_object(line.summary), "suite": line.suite, "status": line.status, "left_out": None}
         return {**answer, "items": [own], "left_out": {}, "next": None}
 
     def cells(self, certificate_id: str) -> Answer:
@@ -233,6 +233,14 @@ class Sources:
             release_of(tables, certificate_id)
             size = tables.log.about(certificate_id)[-1].index + 1
         self.services.publisher.cover(size)
+
+
+def _object(content: bytes) -> Answer:
+    """A stored document: bytes that this service wrote itself."""
+    found = parse(content)
+    if not isinstance(found, dict):
+        raise TypeError(f"expected an object, found {type(found).__name__}")
+    return found
 
 
 def sources_of(services: WithServices) -> Sources:

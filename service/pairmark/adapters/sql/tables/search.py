@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, or_
+from sqlalchemy import or_
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from pairmark.adapters.sql.models import (
     AmendmentRow,
@@ -29,7 +30,7 @@ class SqlSearch:
     def of_digest(self, digest: str) -> tuple[Found, ...]:
         """Everything whose document, ledger or report has this digest."""
         viewer = self._viewer
-        places: tuple[tuple[Kind, str, Select[tuple[str]]], ...] = (
+        places: tuple[tuple[Kind, str, SelectOfScalar[str]], ...] = (
             ("suite", "a suite's content or manifest", select(col(SuiteRow.digest)).where(or_(col(SuiteRow.digest) == digest, col(SuiteRow.manifest) == digest))),
             ("run", "a run's ledger", select(col(SealRow.run)).where(col(SealRow.ledger) == digest, run_seen(viewer, col(SealRow.run)))),
             ("run", "a run's document", select(col(SealRow.run)).where(col(SealRow.document) == digest, run_seen(viewer, col(SealRow.run)))),
