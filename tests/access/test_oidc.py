@@ -121,7 +121,7 @@ def test_forged_tokens_are_refused(service: Service, issuer: Issuer) -> None:
     forger.publish("one")
     forged = [
         forger.token(), f"{header}.{claims}.", f"{header}.{claims}.AAAA", true_token[:-4] + "AAAA", "a.b.c", "..",
-        jwt.encode(jwt.decode(true_token, options={"verify_signature": False}), None, "none", {"kid": "one"}),
+        jwt.encode(jwt.decode(true_token, options={"verify_signature": False}), "", "none", {"kid": "one"}),
         jwt.encode(jwt.decode(true_token, options={"verify_signature": False}), "a shared secret of some length, thirty-two", "HS256", {"kid": "one"}),
     ]
     for token in forged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -138,7 +139,8 @@ def test_every_change_is_in_the_audit_log(fresh: Filled) -> None:
     assert newest["action"] == "PATCH /v1/members/{member_id}"
     assert (newest["member"], newest["via"], newest["address"] is not None) == (fresh.ids["admin of other"], "key", True)
     assert newest["changes"] == [{"table": "members", "row": fresh.ids["member of other"], "before": {"name": "reader of other"}, "after": {"name": "somebody else"}}]
-    seen, cursor = [], ""
+    seen: list[dict[str, Any]] = []
+    cursor: str | None = ""
     while cursor is not None:
         page = fresh.call(admin, "GET", f"/v1/audit?limit=7{cursor and '&cursor=' + cursor}").json()
         seen += page["items"]

@@ -19,7 +19,7 @@ from pairmark.app.people import first_organisation, join, make_key
 from pairmark.app.people_records import Actor, ApiKey
 from pairmark.app.ports import Clock, NewId, Tables
 from pairmark.app.sign_in import SignedIn, is_key, sign_in_with_identity, sign_in_with_key
-from pairmark.domain.access import ANONYMOUS, LOCAL, Permission, Principal
+from pairmark.domain.access import ANONYMOUS, LOCAL, Permission, Principal, Role
 from pairmark.domain.errors import shown
 from pairmark.http.route_table import calls_of
 from pairmark.http.settings import Settings
@@ -49,6 +49,8 @@ NEEDS: Mapping[tuple[str, str], Permission | None] = {
     ("GET", "/v1/organisations"): "read",
     ("POST", "/v1/organisations"): "administer",
     ("GET", "/v1/audit"): "administer",
+    ("POST", "/sign-in"): None,
+    ("POST", "/sign-out"): None,
     ("GET", "/v1/webhooks"): "administer",
     ("POST", "/v1/webhooks"): "administer",
     ("DELETE", "/v1/webhooks/{webhook_id}"): "administer",
@@ -176,7 +178,8 @@ def first_admin_key(database: SqlDatabase, new_id: NewId, clock: Clock) -> str |
 
 def admin_key(tables: Tables, name: str, new_id: NewId, clock: Clock) -> str:
     """A new admin of the organisation that runs the service, and its key's token."""
-    made = join(tables, LOCAL, new_id("member"), organisation=None, name=name, roles=("admin",), identity=None, now=clock())
+    roles: tuple[Role, ...] = ("admin",)
+    made = join(tables, LOCAL, new_id("member"), organisation=None, name=name, roles=roles, identity=None, now=clock())
     key = make_key(
         tables, LOCAL, member_id=made.id, label="made by the operator", scopes=None, expires_at=None, new_id=new_id, new_secret=new_secret,
         now=clock(),
