@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,12 +102,12 @@ def listening(folder: Path, **settings: Any) -> Iterator[Filled]:
         assert not thread.is_alive()
 
 
-def fill_with_examples(service: Filled) -> None:
+def fill_with_examples(service: Filled, stories: Sequence[str] = ("certified", "refused", "quarantined")) -> None:
     """What the demo hands in: two versions of banking, a certified, a refused and a quarantined pair."""
     for version in ("v1.1.2", "v1.2.2"):
         manifest = read_suite(REPOSITORY / "manifests" / "suites" / f"agentdojo-banking-{version}.json").value
         service.ids[f"banking {version}"] = service.register(manifest)
-    for story in ("certified", "refused", "quarantined"):
+    for story in stories:
         folder = REPOSITORY / "manifests" / "examples" / story
         runs = {}
         for role in ("benign", "attacked", "baseline"):

@@ -68,7 +68,9 @@ def rendered(template: str, values: Mapping[str, Any]) -> str:
 
 def page(request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any) -> Response:
     """A page as an answer. It may be another one tomorrow, so it is asked for again."""
-    content = rendered(template, {"here": request.url.path, **values})
+    principal = getattr(request.state, "principal", None)
+    signing_in = principal is not None and principal.via != "local"
+    content = rendered(template, {"here": request.url.path, "signing_in": signing_in, **values})
     return Response(
         content, status, {**SECURITY, "Cache-Control": "no-cache", "Vary": "Accept", **(headers or {})}, "text/html; charset=utf-8"
     )

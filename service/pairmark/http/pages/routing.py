@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from pairmark.app.errors import InFlight, TooManyRequests, Unavailable
 from pairmark.domain.documents.problem import Problem
 from pairmark.domain.errors import PairmarkError
+from pairmark.http.access import COOKIE
 from pairmark.http.pages.rendering import page
 from pairmark.http.problems import bad_parameters, crash_problem, problem_of
 
@@ -50,4 +51,7 @@ def page_router() -> APIRouter:
 
 def problem_page(request: Request, problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """A problem for people: what was expected, what was found, what to do."""
-    return page(request, "problem.html", problem.status, {"Cache-Control": "no-store", **(headers or {})}, problem=problem)
+    answer = page(request, "problem.html", problem.status, {"Cache-Control": "no-store", **(headers or {})}, problem=problem)
+    if problem.status == 401 and COOKIE in request.cookies:  # a key that no longer holds would keep its reader out of every page
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return answer

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends
 
 from pairmark.adapters.ledger_store import EpisodeFilter
+from pairmark.app.audit import list_audit
 from pairmark.app.certificate_cells import (
     FlipKind,
     PairOfOutcomes,
@@ -28,6 +29,7 @@ from pairmark.app.log_read import inclusion, log_page, newest_checkpoint
 from pairmark.app.moments import moment
 from pairmark.app.ownership import require_open_episodes
 from pairmark.app.paging import cursor_at, place_of, query_mark
+from pairmark.app.people_records import AuditQuery
 from pairmark.app.planning.sources import plan_from_stored
 from pairmark.app.ports import HistoryQuery, SuiteLabel
 from pairmark.app.read_bundle import read_bundle, release_of
@@ -37,6 +39,7 @@ from pairmark.app.read_run import read_run, sealed_ledger
 from pairmark.app.read_suite import list_suites, read_suite
 from pairmark.app.search import Found, search
 from pairmark.app.status import standing_at
+from pairmark.domain.access import PERMISSIONS, Permission
 from pairmark.domain.documents.evaluation_plan import PlanRequest
 from pairmark.domain.errors import Conflict
 from pairmark.domain.strict_json import parse
@@ -45,6 +48,7 @@ from pairmark.http.routes.certificate_cells import cells_answer
 from pairmark.http.routes.certification_list import certification_item
 from pairmark.http.routes.certifications import done_answer, waiting_answer
 from pairmark.http.routes.history import history_page
+from pairmark.http.routes.people import audit_answer, key_answer, member_answer
 from pairmark.http.routes.runs import read_answer
 from pairmark.http.routes.suites import suite_item
 from pairmark.http.services import Services, WithServices
@@ -222,6 +226,36 @@ class Sources:
             "index": found.index, "size": found.size, "leaf": encode_base64(found.leaf), "root": encode_base64(found.root),
             "path": [encode_base64(node) for node in found.path],
         }  # fmt: skip
+
+    def caller(self) -> Answer:
+        """`GET /v1/me`."""
+        who = self.services.principal
+        return {
+            "via": who.via, "organisation": who.organisation, "member": who.member, "key": who.key,
+            "permissions": [each for each in PERMISSIONS if each in who.permissions],
+        }  # fmt: skip
+
+    def members(self) -> list[Answer]:
+        """`GET /v1/members`."""
+        with self.services.database.reading() as tables:
+            return [member_answer(each) for each in tables.people.members(self.services.principal.owner)]
+
+    def keys(self) -> list[Answer]:
+        """`GET /v1/keys`."""
+        who = self.services.principal
+        with self.services.database.reading() as tables:
+            found = [each for each in tables.people.keys(who.owner) if "administer" in who.permissions or each.member == who.member]
+        return [key_answer(each) for each in found]
+
+    def audit(self, cursor: str | None, limit: int) -> Answer:
+        """`GET /v1/audit`."""
+        with self.services.database.reading() as tables:
+            found = list_audit(tables, AuditQuery(self.services.principal.organisation, None, None), cursor, limit)
+        return {"items": [audit_answer(each) for each in found.items], "next": found.next}
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the caller of this request may do such a thing."""
+        return permission in self.services.principal.permissions
 
     def found(self, text: str) -> tuple[Found, ...]:
         """What a search names."""

@@ -66,7 +66,7 @@ def get_organisations(services: WithServices) -> Response:
     who = services.principal
     with services.database.reading() as tables:
         found = [each for each in tables.people.organisations() if who.operates or each.id == who.organisation]
-    return changing_json({"items": [_organisation(each) for each in found]})
+    return changing_json({"items": [organisation_answer(each) for each in found]})
 
 
 @router.post("/organisations", status_code=201, openapi_extra=json_of(OrganisationRequest), responses=answers(400, 401, 403, 409, 413, 415, s201=OrganisationAnswer))
@@ -75,7 +75,7 @@ def post_organisation(body: WithJson, once: WithOnce, services: WithServices) ->
     asked, _ = body.read(OrganisationRequest)
     services.require_operator("found organisations")
     made_id = services.new_id("organisation")
-    return once.answer(lambda tables: kept_json(201, _organisation(found_organisation(tables, made_id, asked.name, services.clock()))))
+    return once.answer(lambda tables: kept_json(201, organisation_answer(found_organisation(tables, made_id, asked.name, services.clock()))))
 
 
 class OfOrganisation(PageParams):
@@ -91,7 +91,7 @@ def get_members(services: WithServices, organisation: Annotated[str | None, Quer
     """Members of the caller's organisation, those who left too."""
     with services.database.reading() as tables:
         found = tables.people.members(_place(organisation, services.principal))
-    return changing_json({"items": [_member(each) for each in found]})
+    return changing_json({"items": [member_answer(each) for each in found]})
 
 
 @router.post("/members", status_code=201, openapi_extra=json_of(MemberRequest), responses=answers(400, 401, 403, 404, 409, 413, 415, s201=MemberAnswer))
@@ -104,7 +104,7 @@ def post_member(body: WithJson, once: WithOnce, services: WithServices) -> Respo
             tables, services.principal, services.new_id("member"), organisation=asked.organisation, name=asked.name, roles=asked.roles,
             identity=_identity(asked.identity), now=services.clock(),
         )  # fmt: skip
-        return kept_json(201, _member(made), {"Location": f"/v1/members/{made.id}", "ETag": _tag(made)})
+        return kept_json(201, member_answer(made), {"Location": f"/v1/members/{made.id}", "ETag": _tag(made)})
 
     return once.answer(add)
 
@@ -114,7 +114,7 @@ def get_member(member_id: str, services: WithServices) -> Response:
     """A member; the answer's `ETag` is what a change has to name in `If-Match`."""
     with services.database.reading() as tables:
         found = member_of_id(tables, services.principal, member_id)
-    return changing_json(_member(found), headers={"ETag": _tag(found)})
+    return changing_json(member_answer(found), headers={"ETag": _tag(found)})
 
 
 IfMatch = Annotated[str | None, Header(description="`ETag` of the member as it was read")]
@@ -132,13 +132,13 @@ def patch_member(member_id: str, body: WithJson, services: WithServices, if_matc
         )  # fmt: skip
 
     changed = services.database.write(change)
-    return changing_json(_member(changed), headers={"ETag": _tag(changed)})
+    return changing_json(member_answer(changed), headers={"ETag": _tag(changed)})
 
 
 @router.delete("/members/{member_id}", responses=answers(401, 403, 404, 409, s200=MemberAnswer))
 def delete_member(member_id: str, services: WithServices) -> Response:
     """End a membership and with it the member's keys; the row stays, marked."""
-    return changing_json(_member(services.database.write(lambda tables: leave(tables, services.principal, member_id, services.clock()))))
+    return changing_json(member_answer(services.database.write(lambda tables: leave(tables, services.principal, member_id, services.clock()))))
 
 
 @router.get("/keys", responses=answers(401, 403, s200=KeyList))
@@ -147,7 +147,7 @@ def get_keys(services: WithServices) -> Response:
     who = services.principal
     with services.database.reading() as tables:
         found = [each for each in tables.people.keys(who.owner) if "administer" in who.permissions or each.member == who.member]
-    return changing_json({"items": [_key(each) for each in found]})
+    return changing_json({"items": [key_answer(each) for each in found]})
 
 
 @router.post("/keys", status_code=201, openapi_extra=json_of(KeyRequest), responses=answers(400, 401, 403, 404, 409, 413, 415, s201=KeyMadeAnswer))
@@ -163,7 +163,7 @@ def post_key(body: WithJson, once: WithOnce, services: WithServices) -> Response
             new_id=services.new_id, new_secret=new_secret, now=services.clock(),
         )  # fmt: skip
         tokens[:] = [made.token]  # the work may run again on a fresh view
-        return kept_json(201, {**_key(made.key), "token": None})
+        return kept_json(201, {**key_answer(made.key), "token": None})
 
     answer = once.answer(make)
     if not tokens:
@@ -175,7 +175,7 @@ def post_key(body: WithJson, once: WithOnce, services: WithServices) -> Response
 @router.delete("/keys/{key_id}", responses=answers(401, 403, 404, s200=KeyAnswer))
 def delete_key(key_id: str, services: WithServices) -> Response:
     """Revoke a key."""
-    return changing_json(_key(services.database.write(lambda tables: end_key(tables, services.principal, key_id, services.clock()))))
+    return changing_json(key_answer(services.database.write(lambda tables: end_key(tables, services.principal, key_id, services.clock()))))
 
 
 class AuditParams(PageParams):
@@ -193,7 +193,7 @@ def get_audit(params: Annotated[AuditParams, Query()], services: WithServices) -
     place = params.organisation if who.operates else who.organisation
     with services.database.reading() as tables:
         page = list_audit(tables, AuditQuery(place, params.member, params.action), params.cursor, params.size(services.settings))
-    return changing_json({"items": [_audit(each) for each in page.items], "next": page.next})
+    return changing_json({"items": [audit_answer(each) for each in page.items], "next": page.next})
 
 
 def _require_current(if_match: str | None, member: Member) -> None:
@@ -207,11 +207,13 @@ def _identity(asked: MemberIdentity | None) -> tuple[str, str] | None:
     return None if asked is None else (asked.issuer, asked.subject)
 
 
-def _organisation(organisation: Organisation) -> dict[str, Any]:
+def organisation_answer(organisation: Organisation) -> dict[str, Any]:
+    """An organisation as answers show it."""
     return {"id": organisation.id, "name": organisation.name, "created_at": organisation.created_at}
 
 
-def _member(member: Member) -> dict[str, Any]:
+def member_answer(member: Member) -> dict[str, Any]:
+    """A member as answers show it."""
     identity = None if member.issuer is None else {"issuer": member.issuer, "subject": member.subject}
     return {
         "id": member.id, "organisation": member.organisation, "name": member.name, "roles": list(member.roles), "identity": identity,
@@ -220,17 +222,19 @@ def _member(member: Member) -> dict[str, Any]:
 
 
 def _tag(member: Member) -> str:
-    return f'"{digest_of(_member(member))}"'
+    return f'"{digest_of(member_answer(member))}"'
 
 
-def _key(key: ApiKey) -> dict[str, Any]:
+def key_answer(key: ApiKey) -> dict[str, Any]:
+    """A key as answers show it, without its secret."""
     return {
         "id": key.id, "member": key.member, "label": key.label, "scopes": list(key.scopes), "created_at": key.created_at,
         "expires_at": key.expires_at, "last_used_at": key.last_used_at, "revoked_at": key.revoked_at,
     }  # fmt: skip
 
 
-def _audit(entry: AuditEntry) -> dict[str, Any]:
+def audit_answer(entry: AuditEntry) -> dict[str, Any]:
+    """An entry of the audit log as answers show it."""
     return {
         "id": entry.id, "at": entry.at, "organisation": entry.organisation, "member": entry.member, "key": entry.key, "via": entry.via,
         "address": entry.address, "request": entry.request, "action": entry.action, "changes": [dict(each) for each in entry.changes],

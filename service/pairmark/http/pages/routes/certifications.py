@@ -33,5 +33,5 @@ def get_certification(certification_id: str, request: Request, sources: WithSour
     report = found["report"]
     return page(
         request, "certification.html", certification=found, report=report, lines=checklist(report["findings"]), means=VERDICTS[report["verdict"]],
-        runs=found["runs"],
+        runs=found["runs"], caller=sources.caller(), may_review=sources.may("review"),
     )  # fmt: skip

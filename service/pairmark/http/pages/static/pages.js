@@ -79,6 +79,32 @@ if (form) {
   }
 }
 
+// a disproof goes to the interface, with the reviewer's own key, which is not kept
+const disproof = document.querySelector("form[data-disproof]");
+if (disproof) {
+  const says = disproof.querySelector(".disproof-says");
+  disproof.hidden = false;
+  disproof.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const given = new FormData(disproof);
+    const digests = given.get("digests").split(/\s+/).filter((one) => one !== "");
+    const headers = { "Content-Type": "application/json", Accept: "application/json" };
+    if (given.get("key")) headers.Authorization = `Bearer ${given.get("key").trim()}`;
+    disproof.setAttribute("aria-busy", "true");
+    says.textContent = "Judging…";
+    try {
+      const answer = await fetch(disproof.dataset.disproof, { method: "POST", headers, body: JSON.stringify({ text: given.get("text"), digests }) });
+      const found = await answer.json();
+      if (answer.ok) location.assign(`/certifications/${found.id}`);
+      else says.textContent = found.detail;
+    } catch {
+      says.textContent = "The service did not answer; nothing is known to be recorded. Try again.";
+    } finally {
+      disproof.removeAttribute("aria-busy");
+    }
+  });
+}
+
 // the map: one listener for all cells
 const map = document.querySelector("svg[data-map]");
 if (map) {
