@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import functools
 import itertools
+import logging
 import os
 import pwd
 import shutil
@@ -178,5 +179,10 @@ class Server:
 def server() -> Server:
     """The server of this test process."""
     made = Server()
-    atexit.register(made.end)
+
+    def end() -> None:
+        logging.disable(logging.CRITICAL)  # threads that tests left behind would tell the closed output that their database is gone
+        made.end()
+
+    atexit.register(end)
     return made
