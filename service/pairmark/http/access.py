@@ -30,7 +30,6 @@ NEEDS: Mapping[tuple[str, str], Permission | None] = {
     ("PUT", "/v1/runs/{run_id}"): "submit",
     ("PUT", "/v1/runs/{run_id}/episodes"): "submit",
     ("POST", "/v1/runs/{run_id}/uploads"): "submit",
-    ("GET", "/v1/runs/{run_id}/uploads/{upload_id}"): "submit",
     ("PATCH", "/v1/runs/{run_id}/uploads/{upload_id}"): "submit",
     ("DELETE", "/v1/runs/{run_id}/uploads/{upload_id}"): "submit",
     ("POST", "/v1/runs/{run_id}/uploads/{upload_id}/seal"): "submit",

@@ -25,6 +25,7 @@ from pairmark.http.pages.site import add_pages
 from pairmark.http.postman import Postman
 from pairmark.http.private import AnswersArePrivate
 from pairmark.http.problems import add_problem_handlers
+from pairmark.http.routes.uploads import uploads_of
 from pairmark.http.services import Services, build_services
 from pairmark.http.settings import Settings
 from pairmark.http.watched import Watched
@@ -91,6 +92,7 @@ def _sweep(services: Services) -> None:
     """Tidy scratch. A store that cannot be written now does not keep the service from reading."""
     try:
         services.ledgers.sweep(services.clock().timestamp())
+        uploads_of(services).sweep(services.clock().timestamp())
     except Unavailable as problem:
         log.warning("scratch is not tidied: %s", problem)
 

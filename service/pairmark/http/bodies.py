@@ -16,6 +16,7 @@ from pairmark.adapters.ledgers.decompress import Encoding
 from pairmark.adapters.ledgers.ingest import Kind, LedgerFormat
 from pairmark.domain.documents.base import Document, read_document
 from pairmark.domain.errors import Malformed, shown
+from pairmark.http.content_digest import ContentDigest
 from pairmark.http.services import WithServices
 from pairmark.http.settings import MIB
 
@@ -38,12 +39,12 @@ class JsonBody:
 
 async def json_body(request: Request, services: WithServices) -> JsonBody:
     """The body of a request that carries a JSON document."""
-    kind = _media_type(request)
+    kind = media_type_of(request)
     if kind != "application/json":
         raise Malformed("unsupported-media-type", f"expected Content-Type application/json, found {shown(kind)}", remedy="send JSON")
     _encoding(request, ("identity",))
     limit = services.settings.max_document_bytes
-    parts = [part async for part in _parts(request, limit, "PAIRMARK_MAX_DOCUMENT_BYTES", services.settings.body_seconds)]
+    parts = [part async for part in parts_of(request, limit, "PAIRMARK_MAX_DOCUMENT_BYTES", services.settings.body_seconds)]
     return JsonBody(b"".join(parts))
 
 
@@ -66,7 +67,7 @@ async def spool_ledger(request: Request, room: Callable[[], IO[bytes]], limit: i
         ClientDisconnect: the sender went away.
         Unavailable: there is no room for it.
     """
-    kind = _media_type(request)
+    kind = media_type_of(request)
     if kind not in LEDGER_TYPES:
         raise Malformed(
             "unsupported-media-type", f"expected Content-Type {' or '.join(LEDGER_TYPES)}, found {shown(kind)}",
@@ -77,7 +78,7 @@ async def spool_ledger(request: Request, room: Callable[[], IO[bytes]], limit: i
     try:
         waiting: list[bytes] = []
         size = 0
-        async for part in _parts(request, limit, "PAIRMARK_MAX_UPLOAD_BYTES", seconds):
+        async for part in parts_of(request, limit, "PAIRMARK_MAX_UPLOAD_BYTES", seconds):
             waiting.append(part)
             size += len(part)
             if size >= MIB:
@@ -98,7 +99,14 @@ def _write(file: IO[bytes], parts: list[bytes]) -> None:
         file.flush()
 
 
-async def _parts(request: Request, limit: int, setting: str, seconds: float) -> AsyncIterator[bytes]:
+async def parts_of(request: Request, limit: int, setting: str, seconds: float) -> AsyncIterator[bytes]:
+    """The parts of a body as they come, at most `limit` bytes in all; after the last one it is the declared body, or refused.
+
+    Raises:
+        Malformed: too large, too slow, or not what its Content-Digest says.
+        ClientDisconnect: the sender went away.
+    """
+    digest = ContentDigest.of(request)
     refused = Malformed("too-large", f"expected a body of at most {limit} bytes ({setting}), found more", remedy="send less, or ask the operator for more")
     declared = request.headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
@@ -115,14 +123,17 @@ async def _parts(request: Request, limit: int, setting: str, seconds: float) -> 
                 remedy="send the request again",
             ) from None
         if part is None:
+            digest.require()
             return
         size += len(part)
         if size > limit:
             raise refused
+        digest.update(part)
         yield part
 
 
-def _media_type(request: Request) -> str:
+def media_type_of(request: Request) -> str:
+    """The type of a body, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 

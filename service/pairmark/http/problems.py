@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from pairmark.adapters.telemetry.bound import bound_ids
 from pairmark.app.comparison.refusals import NotComparable
 from pairmark.app.errors import (
     ConflictAt,
@@ -30,7 +31,7 @@ MEDIA_TYPE = "application/problem+json"
 
 STATUS_OF_CODE: Mapping[str, int] = {
     "not-json": 400, "not-utf8": 400, "byte-order-mark": 400, "not-finite": 400, "blank-line": 400, "bad-compression": 400,
-    "truncated": 400, "trailing-data": 400,
+    "truncated": 400, "trailing-data": 400, "content-digest-mismatch": 400, "bad-content-digest": 400,
     "body-too-slow": 408, "not-acceptable": 406, "too-large": 413, "unsupported-media-type": 415, "unsupported-encoding": 415,
 }
 """Statuses of malformed input; every other code is well-formed but invalid: 422."""
@@ -42,13 +43,19 @@ CODE_OF_STATUS: Mapping[int, str] = {404: "no-such-resource", 405: "method-not-a
 
 
 class ProblemResponse(Response):
-    """A problem as an answer."""
+    """A problem as an answer, with the id of the request that is being worked on."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, problem: Problem, headers: Mapping[str, str] | None = None) -> None:
-        value = problem.model_dump(mode="json", by_alias=True, exclude_none=True)
+        value = {**problem.model_dump(mode="json", by_alias=True, exclude_none=True), **_request()}
         super().__init__(canonical_bytes(value), problem.status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def _request() -> dict[str, str]:
+    """Where the middleware stands around this, what the log calls this request."""
+    found = bound_ids().get("request_id")
+    return {} if found is None else {"request_id": found}
 
 
 def problem(

@@ -48,6 +48,8 @@ class Settings:
         max_upload_bytes: a ledger as sent, compressed or not.
         max_ledger_bytes: a ledger after decompression.
         body_seconds: how long to wait for the next part of a body.
+        partial_uploads: the most uploads in pieces that one organisation may have unfinished.
+        partial_upload_seconds: how long an unfinished upload waits for its next piece before it is forgotten.
         page_items: items in a page where the request does not say.
         max_page_items: the most that a request may ask for.
         wait_episodes: certifications over more episodes than this are queued (202) instead of answered at once.
@@ -86,6 +88,8 @@ class Settings:
     max_upload_bytes: int = 1024 * MIB
     max_ledger_bytes: int = 8 * 1024 * MIB
     body_seconds: int = 60
+    partial_uploads: int = 16
+    partial_upload_seconds: int = 24 * 3600
     page_items: int = 100
     max_page_items: int = 1000
     wait_episodes: int = 1_000_000

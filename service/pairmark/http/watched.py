@@ -60,6 +60,7 @@ class Watched:
             await send(message)
 
         self._numbers.began()
+        scope.setdefault("state", {})["request_id"] = request_id
         with bound(request_id=request_id, **ids_in(scope["path"])):
             try:
                 await self.app(scope, counted, marked)

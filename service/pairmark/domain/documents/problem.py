@@ -21,6 +21,8 @@ class ProblemItem(Strict):
 class Problem(Document):
     """`type` is stable per kind of problem; `code` is the same word as on the command line.
 
+    `request_id` is what the service's log calls the request, as in the answer's `X-Request-ID`.
+
     Of a refused comparison: `differing` names the fields that forbid it, `nearest` what does compare, and `decomposition`
     splits the change of the headline numbers.
     """
@@ -33,6 +35,7 @@ class Problem(Document):
     detail: Text
     code: Text
     instance: Text | None = None
+    request_id: Text | None = None
     errors: tuple[ProblemItem, ...] = ()
     differing: tuple[FieldDifference, ...] | None = None
     nearest: dict[str, JsonValue] | None = None
