@@ -25,7 +25,7 @@ MOST_WEBHOOKS = 20
 def tell_verdict(tables: Tables, certification: Certification, suite: str) -> None:
     """A pair was judged."""
     event: Event = next(each for each in EVENTS if each == certification.verdict)
-    data = {
+    data: dict[str, object] = {
         "certification": certification.id, "certificate": certification.certificate, "verdict": certification.verdict, "suite": suite,
         "runs": {"benign": certification.benign, "attacked": certification.attacked, "baseline": certification.baseline},
     }  # fmt: skip

@@ -100,7 +100,7 @@ class SqlHistory:
             found |= _if_any("undefined-rate", int(self._session.execute(undefined).scalar_one()))
         return found
 
-    def _standing(self, query: HistoryQuery) -> Select[tuple[Any, ...]]:
+    def _standing(self, query: HistoryQuery) -> Select[str, str, str, int]:
         """How many entries stand where under the query's names."""
         names = _findable_all(query.suite_names)
         if self._viewer.everything:

@@ -32,7 +32,10 @@ class SqlPeople:
         return tuple(Organisation(row.id, row.name, row.created_at) for row in rows)
 
     def add_member(self, member: Member) -> None:
-        row = MemberRow(id=member.id, organisation=member.organisation, name="", roles="", created_at=member.created_at)
+        row = MemberRow(
+            id=member.id, organisation=member.organisation, name="", roles="", issuer=None, subject=None, created_at=member.created_at,
+            removed_at=None,
+        )
         _fill_member(row, member)
         self._session.add(row)
         self._session.flush()

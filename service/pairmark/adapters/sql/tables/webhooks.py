@@ -66,7 +66,7 @@ class SqlWebhooks:
                 self._session.add(
                     DeliveryRow(
                         id=f"delivery-{secrets.token_hex(16)}", webhook=row.id, event=event, body=body, created_at=at, state="waiting",
-                        attempts=0, next_at=at,
+                        attempts=0, next_at=at, claimed_until=None, problem=None, delivered_at=None,
                     )
                 )
         self._session.flush()
