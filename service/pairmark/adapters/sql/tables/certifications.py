@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import and_, or_
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from pairmark.adapters.sql.models import CertificateRow, CertificationRow
@@ -41,24 +40,23 @@ class SqlCertifications:
     def page(
         self, verdict: str | None, *, waiting: bool, after: tuple[str, str] | None, limit: int
     ) -> tuple[ListedCertification, ...]:
-        row, answer = CertificationRow, aliased(CertificationRow)
-        asked = (
-            select(row, col(answer.id)).where(self._seen).outerjoin(answer, col(answer.disproves) == col(row.id))
-            .order_by(col(row.created_at).desc(), col(row.id).desc(), col(answer.id)).limit(limit)
-        )  # fmt: skip
+        row = CertificationRow
+        asked = select(row).where(self._seen).order_by(col(row.created_at).desc(), col(row.id).desc()).limit(limit)
         if waiting:
-            asked = asked.where(col(row.verdict) == "quarantined", col(answer.id).is_(None))
+            answered = select(col(row.disproves)).where(col(row.disproves).is_not(None))
+            asked = asked.where(col(row.verdict) == "quarantined", col(row.id).not_in(answered))
         if verdict is not None:
             asked = asked.where(col(row.verdict) == verdict)
         if after is not None:
             at, identifier = after
             asked = asked.where(or_(col(row.created_at) < at, and_(col(row.created_at) == at, col(row.id) < identifier)))
-        listed: dict[str, ListedCertification] = {}
-        for one, answered in self._session.exec(asked):
-            found = self._found(one)
-            if found is not None and found.id not in listed:
-                listed[found.id] = ListedCertification(found, answered)
-        return tuple(listed.values())
+        rows = self._session.exec(asked).all()
+        answers = select(col(row.disproves), col(row.id)).where(col(row.disproves).in_([one.id for one in rows])).order_by(col(row.id))
+        by_held: dict[str | None, str] = {}
+        for held, answer in self._session.execute(answers):
+            by_held.setdefault(held, answer)
+        found = (self._found(one) for one in rows)
+        return tuple(ListedCertification(one, by_held.get(one.id)) for one in found if one is not None)
 
     def _found(self, row: CertificationRow | None) -> Certification | None:
         if row is None:
