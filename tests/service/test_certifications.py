@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +162,10 @@ class TestQueued:
     """Above a stated size a certification is promised, not made at once."""
 
     @pytest.fixture
-    def busy(self, tmp_path: Path) -> Service:
-        return Service.at(tmp_path / "busy", wait_episodes=10)
+    def busy(self, tmp_path: Path) -> Iterator[Service]:
+        service = Service.at(tmp_path / "busy", wait_episodes=10)
+        yield service
+        service.app.state.worker.stop(20)
 
     def finished(self, service: Service, location: str) -> dict[str, Any]:
         service.app.state.worker.wake()
@@ -204,7 +207,9 @@ class TestQueued:
         monkeypatch.setattr(first.app.state.worker, "wake", lambda: None)
         promised = first.certify(first.submit(world))
         assert promised.status_code == 202
-        done = self.finished(Service.at(tmp_path / "data"), promised.headers["location"])
+        second = Service.at(tmp_path / "data")
+        done = self.finished(second, promised.headers["location"])
+        second.app.state.worker.stop(20)
         assert done["report"]["verdict"] == "certified"
 
     def test_a_job_that_comes_to_nothing_says_so_and_may_be_asked_again(self, busy: Service, world: World) -> None:

@@ -29,7 +29,7 @@ def tables(url: str) -> set[str]:
 
 def test_upgrading_makes_what_the_models_say(url: str) -> None:
     assert upgrade(url) == (None, head())
-    assert tables(url) == set(METADATA.tables)
+    assert {name for name in tables(url) if not name.startswith("procrastinate_")} == set(METADATA.tables)
     assert drift(url) == []
 
 

@@ -18,6 +18,7 @@ from pairmark.app.ports import Certification, Ledgers, NewId, Policies, Seal, St
 from pairmark.app.read_run import run_of_id
 from pairmark.app.read_suite import newest_of_digest
 from pairmark.app.release import release
+from pairmark.app.stages import At, unwatched
 from pairmark.app.stored import stored_document, understood
 from pairmark.app.webhooks import tell_verdict
 from pairmark.domain.canonical import canonical_bytes, digest_of, digest_of_bytes, suite_digest
@@ -149,10 +150,11 @@ def evidence_of(tables: Tables, claim: Claim) -> Evidence:
     return Evidence(claim, suite, suite_digest(value), policy, runs, disproof)
 
 
-def judge(evidence: Evidence, ledgers: Ledgers, quality: QualityGate) -> Judged:
-    """The report on the evidence: the same function on the same input as an offline check, so the same bytes."""
+def judge(evidence: Evidence, ledgers: Ledgers, quality: QualityGate, at: At = unwatched) -> Judged:
+    """The report on the evidence: the same function on the same input as an offline check, so the same bytes. `at` is told of each step."""
 
     def arm(role: Role) -> Arm:
+        at("reading", list(evidence.runs).index(role), len(evidence.runs))
         _, seal, run = evidence.runs[role]
         return Arm(role, run, seal.document, ledgers.frame(seal.ledger), seal.ledger)
 
@@ -160,7 +162,7 @@ def judge(evidence: Evidence, ledgers: Ledgers, quality: QualityGate) -> Judged:
         evidence.suite, evidence.suite_digest, arm("benign"), arm("attacked"),
         arm("baseline") if "baseline" in evidence.runs else None,
     )
-    checked = check(experiment, evidence.policy, evidence.claim.policy, quality, evidence.disproof)
+    checked = check(experiment, evidence.policy, evidence.claim.policy, quality, evidence.disproof, at)
     certified = checked.report.verdict == "certified"
     rows = {role: ledgers.rows_root(seal.ledger) for role, (_, seal, _) in evidence.runs.items()} if certified else {}
     if certified:  # the object first, then the report that names it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pairmark.app.stages import At, unwatched
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.counts import arm_counts
 from pairmark.domain.documents.policy import Policy
@@ -31,12 +32,14 @@ def check(
     policy_digest: str,
     quality: QualityGate,
     disproof: Disproof | None = None,
+    at: At = unwatched,
 ) -> CheckedPair:
-    """The verdict on a pair. Equal input gives equal bytes, offline and on the service."""
-    findings, flags = judge_all(policy, Context(experiment, quality, disproof=disproof))
+    """The verdict on a pair. Equal input gives equal bytes, offline and on the service. `at` is told of each step."""
+    findings, flags = judge_all(policy, Context(experiment, quality, disproof=disproof), lambda done, steps: at("rules", done, steps))
     verdict = verdict_of(findings)
     metrics: dict[str, Any] | None = None
     if verdict == "certified":
+        at("numbers", 0, 1)
         metrics, more = metrics_block(experiment.pairing)
         flags = tuple(sorted({*flags, *more}))
     value = {

@@ -11,6 +11,7 @@ from pairmark.app.log_records import Log
 from pairmark.app.people_records import Audit, People
 from pairmark.app.records import (
     UNKNOWN_MIX,
+    CancelledJob,
     Certificate,
     Certification,
     HistoryEntry,
@@ -27,6 +28,7 @@ from pairmark.app.records import (
     StoredRun,
     SuiteLabel,
 )
+from pairmark.app.stages import Progress
 from pairmark.app.webhook_records import Webhooks
 from pairmark.domain.documents.policy import Policy
 
@@ -91,7 +93,12 @@ class Certificates(Protocol):
 
 
 class Jobs(Protocol):
-    def add(self, job: Job) -> None: ...
+    """Certifications that wait. A job that is not here, or was given up, is nobody's to finish."""
+
+    def add(self, job: Job) -> None:
+        """Queue a job: whoever works off learns of it when this transaction commits."""
+        ...
+
     def of_id(self, job_id: str) -> Job | None: ...
     def of_subject(self, subject: str) -> Job | None: ...
     def waiting(self) -> tuple[Job, ...]:
@@ -99,10 +106,31 @@ class Jobs(Protocol):
         ...
 
     def give_up(self, job_id: str, problem: str | None) -> None:
-        """Note why a job came to nothing, or with None that it is to be tried again."""
+        """Note why a job came to nothing, or with None that it is to be tried again, from the beginning."""
+        ...
+
+    def queue_again(self, job_id: str) -> None:
+        """See to it that whoever works off learns of a job that waits."""
+        ...
+
+    def take_up(self, job_id: str) -> int:
+        """Note that work on a job begins; how often it was begun by now and neither ended nor handed back."""
+        ...
+
+    def hand_back(self, job_id: str) -> None:
+        """Take back a `take_up`: it did not end, and not through any fault of the job's."""
+        ...
+
+    def move(self, job_id: str, progress: Progress) -> bool:
+        """Note how far a job is, unless it was further already; False if it is not to be worked on any more."""
         ...
 
     def remove(self, job_id: str) -> None: ...
+    def cancel(self, cancelled: CancelledJob) -> None:
+        """Put a job among the cancelled ones."""
+        ...
+
+    def cancelled(self, job_id: str) -> CancelledJob | None: ...
 
 
 class History(Protocol):
@@ -273,6 +301,7 @@ class Policies(Protocol):
 __all__ = [
     "UNKNOWN_MIX",
     "Aggregates",
+    "CancelledJob",
     "Certificate",
     "Certificates",
     "Certification",

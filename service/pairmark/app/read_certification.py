@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairmark.app.certify import Certified
-from pairmark.app.ports import Certification, Job, Tables
+from pairmark.app.ports import CancelledJob, Certification, Job, Tables
 from pairmark.app.stored import stored_document
 from pairmark.domain.errors import NotFound, shown
 
@@ -23,8 +23,8 @@ def certification_of_id(tables: Tables, certification_id: str) -> Certification:
     return found
 
 
-def read_certification(tables: Tables, certification_id: str) -> Certified | Job:
-    """The result under this id, or the job that will make it.
+def read_certification(tables: Tables, certification_id: str) -> Certified | Job | CancelledJob:
+    """The result under this id, or the job that will make it, or that it was cancelled.
 
     Raises:
         NotFound: neither is there.
@@ -32,5 +32,8 @@ def read_certification(tables: Tables, certification_id: str) -> Certified | Job
     job = tables.jobs.of_id(certification_id)
     if job is not None and tables.certifications.of_id(certification_id) is None:
         return job
+    cancelled = tables.jobs.cancelled(certification_id)
+    if cancelled is not None:
+        return cancelled
     found = certification_of_id(tables, certification_id)
     return Certified(found, stored_document(tables, found.report), False)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pairmark.app.stages import QUEUED, Progress
+
 
 @dataclass(frozen=True)
 class SuiteLabel:
@@ -86,13 +88,24 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Job:
-    """A certification that waits for its turn. `problem` says why the last try came to nothing."""
+    """A certification that waits for its turn, or is being worked on. `problem` says why the last try came to nothing."""
 
     id: str
     subject: str
     request: Mapping[str, Any]
     created_at: str
     problem: str | None
+    progress: Progress = QUEUED
+
+
+@dataclass(frozen=True)
+class CancelledJob:
+    """A certification that was cancelled before it was done."""
+
+    id: str
+    request: Mapping[str, Any]
+    created_at: str
+    cancelled_at: str
 
 
 Status = Literal["valid", "superseded", "revoked", "uncertifiable"]

@@ -1,16 +1,44 @@
-"""Certifications that are too large to wait for: put in a queue, worked off one by one."""
+"""Certifications that are too large to wait for: put in a queue, worked off, cancelled.
+
+A job's row is what counts. Its result is recorded in the transaction that removes the row, and a cancelled job's row is moved away; so
+however many work on a job, and whenever they are killed or cancelled, one result is recorded or none.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from pairmark.app.certify import Certified, Claim, evidence_of, find, judge, record
+from pairmark.app.certify import Certified, Claim, Judged, evidence_of, find, judge, record
+from pairmark.app.errors import Unavailable
 from pairmark.app.log_records import Signing
 from pairmark.app.moments import moment
-from pairmark.app.ports import Clock, Database, Job, Ledgers, NewId, Tables
-from pairmark.domain.errors import one_line
+from pairmark.app.ownership import require_own_certification, require_own_runs
+from pairmark.app.ports import CancelledJob, Clock, Database, Job, Ledgers, NewId, Tables
+from pairmark.app.stages import Stage, progress_at
+from pairmark.domain.errors import Conflict, NotFound, one_line, shown
 from pairmark.rules.base import QualityGate
+
+PROGRESS_SECONDS = 1.0
+"""How often at most a job's progress is written, and asked whether it is still wanted."""
+
+DEATHS = 5
+"""How many workers may die of a job before it is given up."""
+
+Ending = Literal["done", "dropped", "failed"]
+"""Recorded; cancelled, or somebody else's already; given up, with the reason at the job."""
+
+
+class NotWanted(Exception):
+    """The job was cancelled, or done by somebody else."""
+
+
+class HandedBack(Exception):
+    """The worker is told to stop; somebody else takes the job up."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +47,18 @@ class Queued:
 
     job: Job
     new: bool
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What working off needs."""
+
+    database: Database
+    ledgers: Ledgers
+    quality: QualityGate
+    signing: Signing
+    new_id: NewId
+    clock: Clock
 
 
 def queue(tables: Tables, claim: Claim, job_id: str, now: datetime) -> Queued | Certified:
@@ -42,22 +82,107 @@ def queue(tables: Tables, claim: Claim, job_id: str, now: datetime) -> Queued | 
     return Queued(job, True)
 
 
-def work_off(
-    database: Database, ledgers: Ledgers, quality: QualityGate, signing: Signing, job: Job, new_id: NewId, clock: Clock
-) -> Certified | None:
-    """Judge a queued claim and record the result under the job's id. A failure is noted at the job, and None returned."""
+def settle(tables: Tables, judged: Judged, signing: Signing, new_id: NewId, now: datetime) -> Certified:
+    """Record a result under the id that was promised for it, if any was; the job is done then, whoever did it."""
+    job = tables.jobs.of_subject(judged.evidence.claim.subject)
+    result = record(tables, judged, signing, new_id, now, certification_id=None if job is None else job.id)
+    if job is not None:
+        tables.jobs.remove(job.id)
+    return result
+
+
+def cancel(tables: Tables, certification_id: str, now: datetime) -> CancelledJob:
+    """Cancel a job that waits or is being worked on: it has no result then, now or later. Cancelling twice is cancelling once.
+
+    Raises:
+        NotFound: nothing of this id, as far as the caller sees.
+        NotPermitted: another organisation's.
+        Conflict: it is done.
+    """
+    before = tables.jobs.cancelled(certification_id)
+    if before is not None:
+        return before
+    job = tables.jobs.of_id(certification_id)
+    if job is None:
+        if tables.certifications.of_id(certification_id) is None:
+            raise NotFound(
+                "unknown-certification", f"expected the id of a certification, found {shown(certification_id)}",
+                "POST /v1/certifications makes one",
+            )
+        require_own_certification(tables, certification_id)
+        raise Conflict(
+            "already-done", f"expected a certification that waits, found {certification_id} done",
+            "what is certified can be revoked: POST /v1/certificates/{id}/revoke",
+        )
+    require_own_runs(tables, [run for run in (job.request["benign"], job.request["attacked"], job.request["baseline"]) if run is not None])
+    cancelled = CancelledJob(job.id, job.request, job.created_at, moment(now))
+    tables.jobs.cancel(cancelled)
+    return cancelled
+
+
+def work_off(parts: Parts, job_id: str, stopping: Callable[[], bool]) -> Ending:
+    """Judge a queued claim and record the result under the job's id. A failure is noted at the job.
+
+    Raises:
+        HandedBack: `stopping` came true between two steps.
+        Unavailable: the database or the store cannot be used now; the job waits.
+    """
+    claim = parts.database.write(lambda tables: _taken_up(tables, job_id))
+    if claim is None:
+        return "dropped"
     try:
-        with database.reading() as tables:
-            evidence = evidence_of(tables, Claim(**job.request))
-        judged = judge(evidence, ledgers, quality)
-
-        def finish(tables: Tables) -> Certified:
-            result = record(tables, judged, signing, new_id, clock(), certification_id=job.id)
-            tables.jobs.remove(job.id)
-            return result
-
-        return database.write(finish)
+        return _judged_and_recorded(parts, job_id, claim, _Watch(parts.database, job_id, stopping))
+    except NotWanted:
+        return "dropped"
+    except (HandedBack, Unavailable):
+        with suppress(Unavailable):  # then it counts as a death
+            parts.database.write(lambda tables: tables.jobs.hand_back(job_id))
+        raise
     except Exception as crash:  # noqa: BLE001 - whatever it was, the person who waits has to learn of it
         problem = one_line(f"{type(crash).__name__}: {crash}", 500)
-        database.write(lambda tables: tables.jobs.give_up(job.id, problem))
+        parts.database.write(lambda tables: tables.jobs.give_up(job_id, problem))
+        return "failed"
+
+
+def _taken_up(tables: Tables, job_id: str) -> Claim | None:
+    job = tables.jobs.of_id(job_id)
+    if job is None or job.problem is not None:
         return None
+    if tables.jobs.take_up(job_id) > DEATHS:
+        tables.jobs.give_up(job_id, f"{DEATHS} workers that had taken it up died")
+        return None
+    return Claim(**job.request)
+
+
+def _judged_and_recorded(parts: Parts, job_id: str, claim: Claim, watch: _Watch) -> Ending:
+    with parts.database.reading() as tables:
+        evidence = evidence_of(tables, claim)
+    judged = judge(evidence, parts.ledgers, parts.quality, watch)
+    watch("recording", 0, 1)
+
+    def finish(tables: Tables) -> Ending:
+        if tables.jobs.of_id(job_id) is None:
+            return "dropped"
+        settle(tables, judged, parts.signing, parts.new_id, parts.clock())
+        return "done"
+
+    return parts.database.write(finish)
+
+
+class _Watch:
+    """An `At` that writes progress now and then, and ends the work when it is not wanted or the worker is to stop."""
+
+    def __init__(self, database: Database, job_id: str, stopping: Callable[[], bool]) -> None:
+        self._database, self._job_id, self._stopping = database, job_id, stopping
+        self._next = time.monotonic()
+
+    def __call__(self, stage: Stage, done: int, steps: int) -> None:
+        if self._stopping():
+            raise HandedBack
+        if time.monotonic() < self._next:
+            return
+        progress = progress_at(stage, done, steps)
+        with suppress(Unavailable):  # progress is not worth failing for
+            if not self._database.write(lambda tables: tables.jobs.move(self._job_id, progress)):
+                raise NotWanted
+        self._next = time.monotonic() + PROGRESS_SECONDS

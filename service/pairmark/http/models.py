@@ -79,16 +79,26 @@ class CertifiedRunIds(Strict):
     baseline: Identifier | None
 
 
+class CertificationProgress(Strict):
+    """How far a certification is: `done` of `steps` in its stage, and `percent` of the whole, which never decreases."""
+
+    stage: Literal["queued", "reading", "rules", "numbers", "recording"]
+    done: int
+    steps: int
+    percent: int
+
+
 class CertificationAnswer(Strict):
-    """A verdict, or the promise of one (`state` waiting, `report` null). `manifest` is the suite document it rests on."""
+    """A verdict, or the promise of one (`state` waiting, `report` null), or none (`cancelled`). `manifest` is the suite document it rests on."""
 
     id: Identifier
-    state: Literal["done", "waiting"]
+    state: Literal["done", "waiting", "cancelled"]
     certificate: Identifier | None
     created_at: Time
     runs: CertifiedRunIds
     manifest: Digest
     disproves: Identifier | None
+    progress: CertificationProgress | None
     report: Report | None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from polars.exceptions import PanicException
@@ -13,12 +14,19 @@ from pairmark.rules.base import Context, Judgement
 from pairmark.rules.registry import rule_of
 
 
-def judge_all(policy: Policy, context: Context) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """Findings in the policy's order, and the flags of rules that passed, sorted."""
+def judge_all(
+    policy: Policy, context: Context, before: Callable[[int, int], None] | None = None
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Findings in the policy's order, and the flags of rules that passed, sorted.
+
+    `before` is told before each rule how many are done, of how many; what it raises ends the judging.
+    """
     found: dict[str, Finding] = {}
     flags: set[str] = set()
     entries = sorted(policy.rules, key=lambda entry: rule_of(entry).last)
-    for entry in entries:
+    for done, entry in enumerate(entries):
+        if before is not None:
+            before(done, len(entries))
         rule = rule_of(entry)
         seen = replace(context, findings=dict(found) if rule.last else {})
         try:

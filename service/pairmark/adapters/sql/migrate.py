@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, make_url
 from sqlalchemy.exc import DBAPIError
 
+from pairmark.adapters.sql import people_models, webhook_models
 from pairmark.adapters.sql.by_code_point import columns_in_another_order, compare_by_code_point
 from pairmark.adapters.sql.engine import engine_of
 from pairmark.adapters.sql.log_models import LogEntryRow
@@ -24,6 +25,9 @@ from pairmark.resources import data_folder
 
 WAIT_SECONDS = 60
 """How long to wait for others, unless told otherwise."""
+
+ALL_MODELS = (LogEntryRow, people_models, webhook_models)
+"""Imported, so that what is compared is every table, whoever asks."""
 
 OF_OTHERS = ("procrastinate_",)
 """How the names of tables begin that a library keeps in this database, by its own migrations."""

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     String,
@@ -221,7 +222,7 @@ class KeyRow(Row, table=True):
 
 
 class JobRow(Row, table=True):
-    """A certification that waits. `problem` says why the last try came to nothing."""
+    """A certification that waits. `problem` says why the last try came to nothing; `begun` counts tries that did not end."""
 
     __tablename__ = "certification_jobs"
 
@@ -230,3 +231,19 @@ class JobRow(Row, table=True):
     request: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
     problem: str | None = Field(sa_column=Column(String(512), nullable=True))
+    stage: str = Field(sa_column=Column(String(16), nullable=False))
+    done: int = Field(sa_column=Column(Integer, nullable=False))
+    steps: int = Field(sa_column=Column(Integer, nullable=False))
+    percent: int = Field(sa_column=Column(Integer, nullable=False))
+    begun: int = Field(sa_column=Column(Integer, nullable=False))
+
+
+class CancelledJobRow(Row, table=True):
+    """A certification that was cancelled before it was done."""
+
+    __tablename__ = "cancelled_certifications"
+
+    id: str = Field(sa_column=Column(ID, primary_key=True))
+    request: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
+    cancelled_at: str = Field(sa_column=Column(MOMENT, nullable=False))

@@ -52,6 +52,9 @@ _DURABLE = (
     " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)"
 )
 
+PREPARING = "SELECT " + ", ".join([*(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items()), _DURABLE])
+"""What every connection begins with, outside a transaction."""
+
 _LOCK = "SELECT size FROM log_head FOR UPDATE"
 
 
@@ -70,11 +73,22 @@ def engine_of(url: URL, connections: int) -> Engine:
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"), pool_size=lasting, max_overflow=connections - lasting, pool_timeout=POOL_SECONDS,
         pool_pre_ping=True, pool_recycle=1800, pool_use_lifo=True, hide_parameters=True, isolation_level="READ COMMITTED",
-        connect_args={name: value for name, value in _CONNECTING.items() if name not in url.query},
+        connect_args=_added(url),
     )  # fmt: skip
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def connecting(url: URL) -> dict[str, Any]:
+    """Parameters of psycopg for connections beside the engine's."""
+    from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
+    return {**PGDialect_psycopg().create_connect_args(url)[1], **_added(url)}
+
+
+def _added(url: URL) -> dict[str, Any]:
+    return {name: value for name, value in _CONNECTING.items() if name not in url.query}
 
 
 def reading(engine: Engine) -> Engine:
@@ -90,8 +104,7 @@ def writing(engine: Engine) -> Engine:
 def _prepare(connection: Any, _record: object) -> None:
     before, connection.autocommit = connection.autocommit, True
     with connection.cursor() as cursor:
-        given = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
-        cursor.execute(f"SELECT {given}, {_DURABLE}")
+        cursor.execute(PREPARING)
     connection.autocommit = before
 
 

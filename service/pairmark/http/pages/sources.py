@@ -31,7 +31,7 @@ from pairmark.app.ownership import require_open_episodes
 from pairmark.app.paging import cursor_at, place_of, query_mark
 from pairmark.app.people_records import AuditQuery
 from pairmark.app.planning.sources import plan_from_stored
-from pairmark.app.ports import HistoryQuery, SuiteLabel
+from pairmark.app.ports import HistoryQuery, Job, SuiteLabel
 from pairmark.app.read_bundle import read_bundle, release_of
 from pairmark.app.read_certificate import read_certificate
 from pairmark.app.read_certification import read_certification
@@ -46,7 +46,7 @@ from pairmark.domain.strict_json import parse
 from pairmark.domain.version_order import version_key
 from pairmark.http.routes.certificate_cells import cells_answer
 from pairmark.http.routes.certification_list import certification_item
-from pairmark.http.routes.certifications import done_answer, waiting_answer
+from pairmark.http.routes.certifications import done_answer, undone_answer
 from pairmark.http.routes.history import history_page
 from pairmark.http.routes.people import audit_answer, key_answer, member_answer
 from pairmark.http.routes.runs import read_answer
@@ -123,7 +123,7 @@ class Sources:
             found = read_certification(tables, certification_id)
         if isinstance(found, Certified):
             return {**done_answer(found), "problem": None}
-        return {**waiting_answer(found), "problem": found.problem}
+        return {**undone_answer(found), "problem": found.problem if isinstance(found, Job) else None}
 
     def certificate(self, certificate_id: str) -> Answer:
         """`GET /v1/certificates/{certificate_id}`."""

@@ -7,12 +7,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from pairmark.adapters.telemetry.spans import span
-from pairmark.app.certify import Certified, Claim, Evidence, Judged, claim_of, evidence_of, find, judge, record
+from pairmark.app.certify import Certified, Claim, Evidence, Judged, claim_of, evidence_of, find, judge
 from pairmark.app.disprove import disproving_claim
 from pairmark.app.ownership import require_own_certification, require_own_runs
-from pairmark.app.ports import Job, KeptAnswer, Tables
+from pairmark.app.ports import CancelledJob, Job, KeptAnswer, Tables
 from pairmark.app.read_certification import read_certification
-from pairmark.app.work_off import queue
+from pairmark.app.work_off import cancel, queue, settle
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.disproof import DisproofRecord
 from pairmark.domain.strict_json import parse
@@ -30,6 +30,9 @@ router = APIRouter(prefix="/v1/certifications", tags=["certifications"])
 ANSWERS = answers(400, 404, 409, 413, 415, 507, s201=CertificationAnswer, s200=CertificationAnswer, s202=CertificationAnswer)
 RETRY_SECONDS = "2"
 
+QUEUED_HEADER = "Pairmark-Queued"
+"""Says of a 202 whether this very request queued the certification (`now`), or an equal one did (`before`)."""
+
 
 def done_answer(done: Certified) -> dict[str, Any]:
     """A verdict; the report in it has the very bytes of an offline check."""
@@ -37,17 +40,20 @@ def done_answer(done: Certified) -> dict[str, Any]:
     return {
         "id": found.id, "state": "done", "certificate": found.certificate, "created_at": found.created_at,
         "runs": {"benign": found.benign, "attacked": found.attacked, "baseline": found.baseline},
-        "manifest": found.manifest, "disproves": found.disproves, "report": parse(done.report),
+        "manifest": found.manifest, "disproves": found.disproves, "progress": None, "report": parse(done.report),
     }
 
 
-def waiting_answer(job: Job) -> dict[str, Any]:
-    """A certification that waits for its turn."""
-    asked = job.request
+def undone_answer(job: Job | CancelledJob) -> dict[str, Any]:
+    """A certification without a result: it waits for its turn, is being worked on, or was cancelled."""
+    asked, progress = job.request, None
+    if isinstance(job, Job):
+        at = job.progress
+        progress = {"stage": at.stage, "done": at.done, "steps": at.steps, "percent": at.percent}
     return {
-        "id": job.id, "state": "waiting", "certificate": None, "created_at": job.created_at,
+        "id": job.id, "state": "cancelled" if progress is None else "waiting", "certificate": None, "created_at": job.created_at,
         "runs": {"benign": asked["benign"], "attacked": asked["attacked"], "baseline": asked["baseline"]},
-        "manifest": asked["manifest"], "disproves": asked["disproves"], "report": None,
+        "manifest": asked["manifest"], "disproves": asked["disproves"], "progress": progress, "report": None,
     }
 
 
@@ -83,17 +89,27 @@ def post_disproof(certification_id: str, body: WithJson, once: WithOnce, service
     return _judged(once, services, worker, claim)
 
 
-@router.get("/{certification_id}", responses=answers(404, s200=CertificationAnswer, s202=CertificationAnswer))
+@router.get("/{certification_id}", responses=answers(404, 410, s200=CertificationAnswer, s202=CertificationAnswer))
 def get_certification(certification_id: str, request: Request, services: WithServices) -> Response:
-    """Read a verdict; 202 while it waits for its turn."""
+    """Read a verdict; 202 with its progress while it waits or is worked on, 410 once it was cancelled."""
     with services.database.reading() as tables:
         found = read_certification(tables, certification_id)
+    if isinstance(found, CancelledJob):
+        detail = f"expected a certification that is done or waits, found it cancelled at {found.cancelled_at}; POST the certification again to begin afresh"
+        return ProblemResponse(problem(410, "certification-cancelled", detail, instance=request.url.path))
     if isinstance(found, Certified):
         return immutable(request, found.certification.report, canonical_bytes(done_answer(found)))
     if found.problem is not None:
         detail = "expected to certify this pair, found a fault of the service; it is in the log; POST the certification again to retry"
         return ProblemResponse(problem(500, "certification-failed", detail, instance=request.url.path))
-    return changing_json(waiting_answer(found), 202, {"Retry-After": RETRY_SECONDS})
+    return changing_json(undone_answer(found), 202, {"Retry-After": RETRY_SECONDS})
+
+
+@router.delete("/{certification_id}", responses=answers(404, 409, s200=CertificationAnswer))
+def delete_certification(certification_id: str, services: WithServices) -> Response:
+    """Cancel a certification that waits or is being worked on: it gets no result. 409 if it has one. Asking for it again begins afresh."""
+    cancelled = services.database.write(lambda tables: cancel(tables, certification_id, services.clock()))
+    return changing_json(undone_answer(cancelled))
 
 
 def _judged(once: Once, services: Services, worker: Worker, claim: Any) -> Response:
@@ -117,12 +133,15 @@ def _judged(once: Once, services: Services, worker: Worker, claim: Any) -> Respo
     def keep(tables: Tables, prepared: Certified | Evidence | Judged) -> KeptAnswer:
         if isinstance(prepared, Judged):
             with span("certify"):
-                prepared = record(tables, prepared, services.signing, services.new_id, services.clock())
+                prepared = settle(tables, prepared, services.signing, services.new_id, services.clock())
         if isinstance(prepared, Evidence):
             queued = queue(tables, prepared.claim, services.new_id("certification"), services.clock())
             if not isinstance(queued, Certified):
-                place = {"Location": f"/v1/certifications/{queued.job.id}", "Retry-After": RETRY_SECONDS}
-                return kept_json(202, waiting_answer(queued.job), place)
+                place = {
+                    "Location": f"/v1/certifications/{queued.job.id}", "Retry-After": RETRY_SECONDS,
+                    QUEUED_HEADER: "now" if queued.new else "before",
+                }
+                return kept_json(202, undone_answer(queued.job), place)
             prepared = queued
         place = {"Location": f"/v1/certifications/{prepared.certification.id}"}
         return kept_json(201 if prepared.new else 200, done_answer(prepared), place)

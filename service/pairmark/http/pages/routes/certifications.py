@@ -29,6 +29,8 @@ def get_certification(certification_id: str, request: Request, sources: WithSour
     """A verdict as a checklist, or that it is being worked on."""
     found = sources.certification(certification_id)
     if found["report"] is None:
+        if found["state"] == "cancelled":
+            return page(request, "certification_waiting.html", 410, certification=found)
         return page(request, "certification_waiting.html", 202, {"Retry-After": "2"}, certification=found)
     report = found["report"]
     return page(
