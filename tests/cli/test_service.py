@@ -168,7 +168,7 @@ def test_bundles_are_refused_here_before_anything_is_sent(here: Here, url: str, 
     [("http://127.0.0.1:9", 69), ("not a url", 2), ("ftp://127.0.0.1", 2), ("http://127.0.0.1:1:2", 2)],
 )
 def test_no_service(here: Here, monkeypatch: pytest.MonkeyPatch, service: str, code: int) -> None:
-    monkeypatch.setattr("pairmark.client.client.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("pairmark.client.steps.FIRST_PAUSE_SECONDS", 0.001)
     done = here("certify", "--benign", "a", "--attacked", "b", "--service", service)
     assert (done.code, done.out) == (code, ""), done.err
     assert is_one_line(done.err)

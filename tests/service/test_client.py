@@ -106,7 +106,7 @@ def test_a_wrong_ledger_never_leaves_the_machine(tmp_path: Path) -> None:
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairmark.client.connection.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("pairmark.client.steps.FIRST_PAUSE_SECONDS", 0.0)
     with Client("http://127.0.0.1:9") as client, pytest.raises(NoAnswer) as failed:
         client.run("run-0")
     assert failed.value.code == "no-service"
@@ -145,7 +145,7 @@ def test_somebody_else_there() -> None:
 
 
 def test_what_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairmark.client.connection.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("pairmark.client.steps.FIRST_PAUSE_SECONDS", 0.0)
     keys: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairmark.cli.progress import upload_progress
+
 if TYPE_CHECKING:
     from pairmark.client import Client
     from pairmark.http.models import RunAnswer
@@ -67,7 +69,8 @@ def submit(client: Client, bundle: Path, run_id: str | None = None) -> tuple[Run
             answer = (client.announce_run(content) if run_id is None else client.amend_run(run_id, content)).model
             if answer.state == "sealed":
                 return answer, False
-            return client.upload_episodes(answer.id, ledger).model, True
+            with upload_progress() as progress:
+                return client.upload_episodes(answer.id, ledger, progress=progress).model, True
 
 
 @contextmanager

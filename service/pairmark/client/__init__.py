@@ -1,7 +1,7 @@
-"""A small typed client of the service."""
+"""A typed client of the service, waiting (`Client`) or awaited (`AsyncClient`)."""
 
-from pairmark.client.client import Client
-from pairmark.client.connection import Reply
+from pairmark.client.client import AsyncClient, Client
 from pairmark.client.errors import NoAnswer, ProblemError
+from pairmark.client.steps import Reply
 
-__all__ = ["Client", "NoAnswer", "ProblemError", "Reply"]
+__all__ = ["AsyncClient", "Client", "NoAnswer", "ProblemError", "Reply"]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
-from pydantic import BaseModel
 
-from pairmark.client.connection import FIRST_PAUSE_SECONDS, Call, Connection, Reply, refusal_in
+from pairmark.client import steps
+from pairmark.client.connection import AsyncConnection, Connection
 from pairmark.client.errors import NoAnswer
-from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger
-from pairmark.client.log_calls import LogCalls
-from pairmark.client.people_calls import PeopleCalls
+from pairmark.client.ledger import TYPE, OutgoingLedger
+from pairmark.client.log_calls import AsyncLogCalls, LogCalls
+from pairmark.client.people_calls import AsyncPeopleCalls, PeopleCalls
+from pairmark.client.steps import Call, Pause, Reply, Steps, answered, ask, get, post, put
+from pairmark.client.uploading import PIECE_BYTES, Progress, upload
+from pairmark.client.verbs import Awaited, Listing, Paged, Verb, Waiting
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
@@ -34,21 +37,139 @@ from pairmark.http.models import (
     SuitePage,
 )
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
-_JSON = {"Content-Type": "application/json"}
+class Verbs:
+    """What clients of both kinds can do."""
+
+    @Verb
+    def register_suite(self, manifest: bytes, *, key: str | None = None) -> Steps[Reply[RegisteredSuite]]:
+        """Register a manifest."""
+        return (yield from ask(post("/v1/suites", manifest, key), RegisteredSuite))
+
+    @Listing
+    def suites(self, name: str | None = None) -> Paged[SuiteItem]:
+        """All labels, page by page behind the scenes."""
+
+        def read(call: Call) -> Steps[tuple[Sequence[SuiteItem], Call | None]]:
+            page = (yield from ask(call, SuitePage)).model
+            return page.items, None if page.next is None else get("/v1/suites", {"name": name, "cursor": page.next})
+
+        return Paged(get("/v1/suites", {"name": name}), read)
+
+    @Verb
+    def suite(self, digest: str) -> Steps[Reply[SuiteManifest]]:
+        """The manifest under a digest."""
+        return (yield from ask(get(f"/v1/suites/{_part(digest)}"), SuiteManifest))
+
+    @Verb
+    def suite_diff(self, digest: str, other: str, *, certificates: bool = False) -> Steps[Reply[SuiteDiff]]:
+        """What changed between two suite versions; with the standing certificates over either if asked for."""
+        asked = {"certificates": "true"} if certificates else {}
+        return (yield from ask(get(f"/v1/suites/{_part(digest)}/diff/{_part(other)}", asked), SuiteDiff))
+
+    @Verb
+    def announce_run(self, run: bytes, *, key: str | None = None) -> Steps[Reply[RunAnswer]]:
+        """Announce a run, or hand a complete one in after the fact."""
+        return (yield from ask(post("/v1/runs", run, key), RunAnswer))
+
+    @Verb
+    def amend_run(self, run_id: str, run: bytes) -> Steps[Reply[RunAnswer]]:
+        """Supply a run's full document."""
+        return (yield from ask(put(_run(run_id), run, 300.0), RunAnswer))
+
+    @Verb
+    def run(self, run_id: str) -> Steps[Reply[RunAnswer]]:
+        """A run."""
+        return (yield from ask(get(_run(run_id)), RunAnswer))
+
+    @Verb
+    def upload_episodes(
+        self, run_id: str, ledger: OutgoingLedger, *, progress: Progress | None = None, piece_bytes: int = PIECE_BYTES
+    ) -> Steps[Reply[RunAnswer]]:
+        """Upload a run's ledger, which seals it; `ledger` comes from `outgoing_ledger`.
+
+        More than `piece_bytes` go in pieces, and go on from where a connection broke, also after a new start of this program.
+        """
+        return (yield from upload(_run(run_id), ledger, progress, piece_bytes))
+
+    @Verb
+    def episodes(self, run_id: str, target: Path) -> Steps[None]:
+        """Write a sealed run's canonical ledger to a file, which appears whole or not at all."""
+        made = target.with_name(f".{target.name}.{uuid4().hex}")
+        try:
+            with made.open("xb") as file:
+                yield from answered(Call("GET", f"{_run(run_id)}/episodes", headers={"Accept": TYPE}, into=file))
+            made.replace(target)
+        finally:
+            made.unlink(missing_ok=True)
+
+    @Verb
+    def certify(
+        self, benign: str, attacked: str, baseline: str | None = None, policy: str = "standard/1", *, key: str | None = None, wait: float = 3600
+    ) -> Steps[Reply[CertificationAnswer]]:
+        """Certify a pair of runs; waits up to `wait` seconds for a large one. A refusal is an answer too."""
+        asked: dict[str, Any] = {"benign": benign, "attacked": attacked, "policy": policy}
+        if baseline is not None:
+            asked["baseline"] = baseline
+        return (yield from _judged(post("/v1/certifications", canonical_bytes(asked), key, wait), wait))
+
+    @Verb
+    def certification(self, certification_id: str) -> Steps[Reply[CertificationAnswer]]:
+        """A verdict."""
+        return (yield from ask(get(_certification(certification_id)), CertificationAnswer))
+
+    @Verb
+    def disprove(
+        self, certification_id: str, text: str, digests: tuple[str, ...] = (), *, key: str | None = None, wait: float = 3600
+    ) -> Steps[Reply[CertificationAnswer]]:
+        """Record a reviewer's evidence against a held `sign-plausible`."""
+        body = canonical_bytes({"text": text, "digests": list(digests)})
+        return (yield from _judged(post(f"{_certification(certification_id)}/disproof", body, key, wait), wait))
+
+    @Verb
+    def certificate(self, certificate_id: str) -> Steps[Reply[CertificateAnswer]]:
+        """A certificate and the report it releases."""
+        return (yield from ask(get(f"/v1/certificates/{_part(certificate_id)}"), CertificateAnswer))
+
+    @Verb
+    def compare(self, left: str, others: Sequence[str], *, reweight: str | None = None) -> Steps[Reply[Comparison] | Reply[ComparisonSet]]:
+        """`left` against one other certificate, or against each of several."""
+        call = get("/v1/comparisons", {"left": left, "right": list(others), "reweight": reweight})
+        if len(others) == 1:
+            return (yield from ask(call, Comparison))
+        return (yield from ask(call, ComparisonSet))
+
+    @Verb
+    def plan(self, request: bytes, *, key: str | None = None) -> Steps[Reply[EvaluationPlan]]:
+        """What an evaluation shows and costs."""
+        return (yield from ask(post("/v1/plans", request, key), EvaluationPlan))
+
+    @Verb
+    def submit_aggregate(self, aggregate: bytes, *, key: str | None = None) -> Steps[Reply[AggregateAnswer]]:
+        """Keep counts without episodes for the record."""
+        return (yield from ask(post("/v1/aggregates", aggregate, key), AggregateAnswer))
+
+    @Verb
+    def aggregate(self, aggregate_id: str) -> Steps[Reply[AggregateAnswer]]:
+        """An aggregate, and why it has no certificate."""
+        return (yield from ask(get(f"/v1/aggregates/{_part(aggregate_id)}"), AggregateAnswer))
+
+    @Verb
+    def history(self, /, suite: str, **filters: str | int | None) -> Steps[Reply[HistoryPage]]:
+        """A page of certificates over one mix; `filters` are the call's own parameters."""
+        return (yield from ask(get("/v1/history", {"suite": suite, **filters}), HistoryPage))
 
 
-class Client:
+class Client(Verbs, Waiting):
     """A service at `base_url`, such as `http://127.0.0.1:8000`. Use as a context, or `close` it.
 
-    Calls that are safe to repeat (reading, PUT, POST under a key) are repeated a few times when the connection breaks or the service says
-    that it is busy.
+    Calls that are safe to repeat (reading, PUT, DELETE, POST under a key) are repeated a few times when the connection breaks or the
+    service says that it is busy.
     """
 
     def __init__(self, base_url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None, api_key: str | None = None) -> None:
         """`timeout` bounds every single wait for the service, in seconds; `api_key` (or a bearer token) says who calls."""
-        self._connection = Connection(base_url, timeout=timeout, transport=transport, key=api_key)
+        super().__init__(Connection(base_url, timeout=timeout, transport=transport, key=api_key))
         self.people = PeopleCalls(self._connection)
         """Calls about members, API keys and the audit log."""
         self.log = LogCalls(self._connection)
@@ -64,138 +185,53 @@ class Client:
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def register_suite(self, manifest: bytes, *, key: str | None = None) -> Reply[RegisteredSuite]:
-        """Register a manifest."""
-        return self._post("/v1/suites", manifest, RegisteredSuite, key)
 
-    def suites(self, name: str | None = None) -> Iterator[SuiteItem]:
-        """All labels, page by page behind the scenes."""
-        cursor: str | None = None
-        while True:
-            page = self._get("/v1/suites", SuitePage, {"name": name, "cursor": cursor}).model
-            yield from page.items
-            cursor = page.next
-            if cursor is None:
-                return
+class AsyncClient(Verbs, Awaited):
+    """The same, awaited: every method of `Client` as a coroutine, every list as an asynchronous iterator. Use as an asynchronous context."""
 
-    def suite(self, digest: str) -> Reply[SuiteManifest]:
-        """The manifest under a digest."""
-        return self._get(f"/v1/suites/{_part(digest)}", SuiteManifest)
+    def __init__(
+        self, base_url: str, *, timeout: float = 60.0, transport: httpx.AsyncBaseTransport | None = None, api_key: str | None = None
+    ) -> None:
+        """`timeout` bounds every single wait for the service, in seconds; `api_key` (or a bearer token) says who calls."""
+        super().__init__(AsyncConnection(base_url, timeout=timeout, transport=transport, key=api_key))
+        self.people = AsyncPeopleCalls(self._connection)
+        """Calls about members, API keys and the audit log."""
+        self.log = AsyncLogCalls(self._connection)
+        """Calls about the transparency log, and the standing of certificates."""
 
-    def suite_diff(self, digest: str, other: str, *, certificates: bool = False) -> Reply[SuiteDiff]:
-        """What changed between two suite versions; with the standing certificates over either if asked for."""
-        asked = {"certificates": "true"} if certificates else {}
-        return self._get(f"/v1/suites/{_part(digest)}/diff/{_part(other)}", SuiteDiff, asked)
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connection.http.aclose()
 
-    def announce_run(self, run: bytes, *, key: str | None = None) -> Reply[RunAnswer]:
-        """Announce a run, or hand a complete one in after the fact."""
-        return self._post("/v1/runs", run, RunAnswer, key)
+    async def __aenter__(self) -> Self:
+        return self
 
-    def amend_run(self, run_id: str, run: bytes) -> Reply[RunAnswer]:
-        """Supply a run's full document."""
-        return self._put(f"/v1/runs/{_part(run_id)}", lambda: run, _JSON)
+    async def __aexit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
 
-    def run(self, run_id: str) -> Reply[RunAnswer]:
-        """A run."""
-        return self._get(f"/v1/runs/{_part(run_id)}", RunAnswer)
 
-    def upload_episodes(self, run_id: str, ledger: OutgoingLedger) -> Reply[RunAnswer]:
-        """Upload a run's ledger, which seals it; `ledger` comes from `outgoing_ledger`."""
-        headers = {"Content-Type": TYPE, "Content-Encoding": ENCODING}
-        return self._put(f"/v1/runs/{_part(run_id)}/episodes", ledger.chunks, headers)
+def _judged(call: Call, seconds: float) -> Steps[Reply[CertificationAnswer]]:
+    """The verdict that a call asks for, waited for where it is queued."""
+    until, pause = time.monotonic() + seconds, steps.FIRST_PAUSE_SECONDS
+    reply = yield from ask(call, CertificationAnswer)
+    made = reply.new
+    while reply.model.state == "waiting":
+        if time.monotonic() > until:
+            raise NoAnswer(
+                "still-waiting", f"expected certification {reply.model.id} within {seconds:g} seconds, found it waiting", "ask for it later"
+            )
+        yield Pause(pause)
+        pause = min(pause * 2, 5.0)
+        reply = yield from ask(get(_certification(reply.model.id)), CertificationAnswer)
+    return Reply(reply.model, reply.value, made, reply.tag)
 
-    def episodes(self, run_id: str, target: Path) -> None:
-        """Write a sealed run's canonical ledger to a file, which appears whole or not at all."""
-        made = target.with_name(f".{target.name}.{uuid4().hex}")
-        try:
-            with (
-                self._connection.reaching(),
-                made.open("xb") as file,
-                self._connection.http.stream("GET", f"/v1/runs/{_part(run_id)}/episodes", headers={"Accept": TYPE}) as response,
-            ):
-                if response.status_code != 200:
-                    response.read()
-                    raise refusal_in(response)
-                for chunk in response.iter_bytes():
-                    file.write(chunk)
-            made.replace(target)
-        finally:
-            made.unlink(missing_ok=True)
 
-    def certify(
-        self, benign: str, attacked: str, baseline: str | None = None, policy: str = "standard/1", *, key: str | None = None, wait: float = 3600
-    ) -> Reply[CertificationAnswer]:
-        """Certify a pair of runs; waits up to `wait` seconds for a large one. A refusal is an answer too."""
-        asked: dict[str, Any] = {"benign": benign, "attacked": attacked, "policy": policy}
-        if baseline is not None:
-            asked["baseline"] = baseline
-        return self._awaited(self._post("/v1/certifications", canonical_bytes(asked), CertificationAnswer, key, wait), wait)
+def _run(run_id: str) -> str:
+    return f"/v1/runs/{_part(run_id)}"
 
-    def certification(self, certification_id: str) -> Reply[CertificationAnswer]:
-        """A verdict."""
-        return self._get(f"/v1/certifications/{_part(certification_id)}", CertificationAnswer)
 
-    def disprove(
-        self, certification_id: str, text: str, digests: tuple[str, ...] = (), *, key: str | None = None, wait: float = 3600
-    ) -> Reply[CertificationAnswer]:
-        """Record a reviewer's evidence against a held `sign-plausible`."""
-        body = canonical_bytes({"text": text, "digests": list(digests)})
-        return self._awaited(self._post(f"/v1/certifications/{_part(certification_id)}/disproof", body, CertificationAnswer, key, wait), wait)
-
-    def certificate(self, certificate_id: str) -> Reply[CertificateAnswer]:
-        """A certificate and the report it releases."""
-        return self._get(f"/v1/certificates/{_part(certificate_id)}", CertificateAnswer)
-
-    def compare(
-        self, left: str, others: Sequence[str], *, reweight: str | None = None
-    ) -> Reply[Comparison] | Reply[ComparisonSet]:
-        """`left` against one other certificate, or against each of several."""
-        given: dict[str, Any] = {"left": left, "right": list(others)}
-        if reweight is not None:
-            given["reweight"] = reweight
-        if len(others) == 1:
-            return self._get("/v1/comparisons", Comparison, given)
-        return self._get("/v1/comparisons", ComparisonSet, given)
-
-    def plan(self, request: bytes, *, key: str | None = None) -> Reply[EvaluationPlan]:
-        """What an evaluation shows and costs."""
-        return self._post("/v1/plans", request, EvaluationPlan, key)
-
-    def submit_aggregate(self, aggregate: bytes, *, key: str | None = None) -> Reply[AggregateAnswer]:
-        """Keep counts without episodes for the record."""
-        return self._post("/v1/aggregates", aggregate, AggregateAnswer, key)
-
-    def aggregate(self, aggregate_id: str) -> Reply[AggregateAnswer]:
-        """An aggregate, and why it has no certificate."""
-        return self._get(f"/v1/aggregates/{_part(aggregate_id)}", AggregateAnswer)
-
-    def history(self, suite: str, **filters: str | int | None) -> Reply[HistoryPage]:
-        """A page of certificates over one mix; `filters` are the call's own parameters."""
-        return self._get("/v1/history", HistoryPage, {"suite": suite, **filters})
-
-    def _awaited(self, reply: Reply[CertificationAnswer], seconds: float) -> Reply[CertificationAnswer]:
-        until, pause = time.monotonic() + seconds, FIRST_PAUSE_SECONDS
-        made = reply.new
-        while reply.model.state == "waiting":
-            if time.monotonic() > until:
-                raise NoAnswer(
-                    "still-waiting", f"expected certification {reply.model.id} within {seconds:g} seconds, found it waiting", "ask for it later"
-                )
-            time.sleep(pause)
-            pause = min(pause * 2, 5.0)
-            reply = self.certification(reply.model.id)
-        return Reply(reply.model, reply.value, made)
-
-    def _get(self, path: str, model: type[ModelT], parameters: Mapping[str, Any] | None = None) -> Reply[ModelT]:
-        given = {name: value for name, value in (parameters or {}).items() if value is not None}
-        return self._connection.ask(Call("GET", path, parameters=given), model)
-
-    def _post(self, path: str, body: bytes, model: type[ModelT], key: str | None, patience: float = 30.0) -> Reply[ModelT]:
-        headers = {**_JSON, "Idempotency-Key": uuid4().hex if key is None else key}
-        return self._connection.ask(Call("POST", path, lambda: body, headers, patience=patience), model)
-
-    def _put(self, path: str, content: Callable[[], bytes | Iterator[bytes]], headers: Mapping[str, str]) -> Reply[RunAnswer]:
-        return self._connection.ask(Call("PUT", path, content, headers, patience=300.0), RunAnswer)
+def _certification(certification_id: str) -> str:
+    return f"/v1/certifications/{_part(certification_id)}"
 
 
 def _part(text: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pairmark.domain.errors import Malformed, shown
@@ -16,25 +18,43 @@ LEVEL = 3
 
 
 @dataclass(frozen=True)
+class Packed:
+    """The bytes that are sent, in a file; the same ledger gives the same bytes."""
+
+    path: Path
+    size: int
+    sha256: bytes
+
+
+@dataclass(frozen=True)
 class OutgoingLedger:
-    """A checked ledger in canonical order. `chunks` starts again from the beginning on every call."""
+    """A checked ledger in canonical order: count and digest of its lines, and a file in a folder that goes with it."""
 
     count: int
     digest: str
     path: Path
 
-    def chunks(self) -> Iterator[bytes]:
-        """The canonical lines, compressed."""
+    @cached_property
+    def packed(self) -> Packed:
+        """The canonical lines, compressed into a file beside; made when it is first asked for."""
         import zstandard
 
         from pairmark.adapters.ledgers.columnar import lines_of
 
         packing = zstandard.ZstdCompressor(level=LEVEL).compressobj()
-        for lines in lines_of(self.path):
-            packed = packing.compress(lines)
-            if packed:
-                yield packed
-        yield packing.flush()
+        target, running, size = self.path.with_suffix(".sent"), hashlib.sha256(), 0
+
+        def pieces() -> Iterator[bytes]:
+            for lines in lines_of(self.path):
+                yield packing.compress(lines)
+            yield packing.flush()
+
+        with target.open("wb") as file:
+            for piece in pieces():
+                file.write(piece)
+                running.update(piece)
+                size += len(piece)
+        return Packed(target, size, running.digest())
 
 
 @contextmanager

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from urllib.parse import quote
-from uuid import uuid4
 
-from pydantic import BaseModel
-
-from pairmark.client.connection import Call, Connection, Reply
+from pairmark.client.steps import Call, Reply, Steps, ask, asked, fetch, get, post
+from pairmark.client.verbs import Awaited, Listing, Paged, Verb, Waiting
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.http.log_models import (
     CascadeAnswer,
@@ -22,79 +19,101 @@ from pairmark.http.log_models import (
 from pairmark.provenance.log_export import export_lines
 from pairmark.provenance.note import decode_base64
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 
-
-class LogCalls:
+class LogVerbs:
     """One method for each call."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def checkpoint(self) -> bytes:
+    @Verb
+    def checkpoint(self) -> Steps[bytes]:
         """The newest signed head."""
-        return self._connection.fetch("/v1/log/checkpoint")
+        return (yield from fetch("/v1/log/checkpoint"))
 
-    def trust(self) -> bytes:
+    @Verb
+    def trust(self) -> Steps[bytes]:
         """`trust.json`."""
-        return self._connection.fetch("/v1/log/trust")
+        return (yield from fetch("/v1/log/trust"))
 
-    def entries(self, start: int, below: int) -> Iterator[LogItem]:
+    @Listing
+    def entries(self, start: int, below: int) -> Paged[LogItem]:
         """Entries from `start` on, as long as their index lies below `below`, page by page behind the scenes."""
-        following: int | None = start
-        while following is not None and following < below:
-            call = Call("GET", "/v1/log/entries", parameters={"start": following})
-            page = self._connection.ask(call, LogEntries).model
-            yield from (item for item in page.items if item.index < below)
-            following = page.next
+
+        def read(call: Call) -> Steps[tuple[Sequence[LogItem], Call | None]]:
+            page = yield from asked(call, LogEntries)
+            items = [item for item in page.items if item.index < below]
+            return items, None if page.next is None or page.next >= below else get("/v1/log/entries", {"start": page.next})
+
+        return Paged(get("/v1/log/entries", {"start": start}), read)
+
+    @Verb
+    def bundle(self, certificate_id: str) -> Steps[bytes]:
+        """`certificate.json`."""
+        return (yield from fetch(f"{_at(certificate_id)}/bundle"))
+
+    @Verb
+    def badge(self, certificate_id: str) -> Steps[bytes]:
+        """The certificate's status as SVG."""
+        return (yield from fetch(f"{_at(certificate_id)}/badge"))
+
+    @Verb
+    def status(self, certificate_id: str, size: int | None = None) -> Steps[Reply[StandingAnswer]]:
+        """What became of a certificate."""
+        return (yield from ask(get(f"{_at(certificate_id)}/status", {"size": size}), StandingAnswer))
+
+    @Verb
+    def publish(self, certificate_id: str, *, key: str | None = None) -> Steps[Reply[PublishedAnswer]]:
+        """The receipt of a certificate."""
+        return (yield from ask(post(f"{_at(certificate_id)}/publish", b"{}", key), PublishedAnswer))
+
+    @Verb
+    def revoke(self, certificate_id: str, reason: str, note: str | None = None, *, key: str | None = None) -> Steps[Reply[StatusChangeAnswer]]:
+        """Revoke a certificate."""
+        body = canonical_bytes({"reason": reason, "note": note})
+        return (yield from ask(post(f"{_at(certificate_id)}/revoke", body, key), StatusChangeAnswer))
+
+    @Verb
+    def supersede(
+        self, certificate_id: str, by: str, reason: str, note: str | None = None, *, key: str | None = None
+    ) -> Steps[Reply[StatusChangeAnswer]]:
+        """Put another certificate in the place of one."""
+        body = canonical_bytes({"by": by, "reason": reason, "note": note})
+        return (yield from ask(post(f"{_at(certificate_id)}/supersede", body, key), StatusChangeAnswer))
+
+    @Verb
+    def cascade(
+        self, reason: str, digest: str, *, dry_run: bool, note: str | None = None, key: str | None = None
+    ) -> Steps[Reply[CascadeAnswer]]:
+        """List, or revoke, all that rests on a defect."""
+        body = canonical_bytes({"reason": reason, "digest": digest, "dry_run": dry_run, "note": note})
+        return (yield from ask(post("/v1/cascades", body, key), CascadeAnswer))
+
+
+class LogCalls(LogVerbs, Waiting):
+    """Calls that wait."""
 
     def export(self) -> Iterator[bytes]:
         """Lines of `log.jsonl`: the log up to its newest checkpoint."""
         checkpoint = self.checkpoint()
-        size = int(checkpoint.split(b"\n", 2)[1])
-        lines = (
-            (canonical_bytes(item.entry), None if item.envelope is None else decode_base64(item.envelope))
-            for item in self.entries(0, size)
-        )
-        return export_lines(lines, checkpoint)
+        return export_lines(_leaves(self.entries(0, _size_of(checkpoint))), checkpoint)
 
-    def bundle(self, certificate_id: str) -> bytes:
-        """`certificate.json`."""
-        return self._connection.fetch(f"{_at(certificate_id)}/bundle")
 
-    def badge(self, certificate_id: str) -> bytes:
-        """The certificate's status as SVG."""
-        return self._connection.fetch(f"{_at(certificate_id)}/badge")
+class AsyncLogCalls(LogVerbs, Awaited):
+    """Calls that are awaited."""
 
-    def status(self, certificate_id: str, size: int | None = None) -> Reply[StandingAnswer]:
-        """What became of a certificate."""
-        parameters = {} if size is None else {"size": size}
-        return self._connection.ask(Call("GET", f"{_at(certificate_id)}/status", parameters=parameters), StandingAnswer)
+    async def export(self) -> AsyncIterator[bytes]:
+        """Lines of `log.jsonl`: the log up to its newest checkpoint, held in memory."""
+        checkpoint = await self.checkpoint()
+        items = [item async for item in self.entries(0, _size_of(checkpoint))]
+        for line in export_lines(_leaves(items), checkpoint):
+            yield line
 
-    def publish(self, certificate_id: str, *, key: str | None = None) -> Reply[PublishedAnswer]:
-        """The receipt of a certificate."""
-        return self._post(f"{_at(certificate_id)}/publish", {}, PublishedAnswer, key)
 
-    def revoke(self, certificate_id: str, reason: str, note: str | None = None, *, key: str | None = None) -> Reply[StatusChangeAnswer]:
-        """Revoke a certificate."""
-        return self._post(f"{_at(certificate_id)}/revoke", {"reason": reason, "note": note}, StatusChangeAnswer, key)
+def _leaves(items: Iterable[LogItem]) -> Iterator[tuple[bytes, bytes | None]]:
+    for item in items:
+        yield canonical_bytes(item.entry), None if item.envelope is None else decode_base64(item.envelope)
 
-    def supersede(
-        self, certificate_id: str, by: str, reason: str, note: str | None = None, *, key: str | None = None
-    ) -> Reply[StatusChangeAnswer]:
-        """Put another certificate in the place of one."""
-        return self._post(f"{_at(certificate_id)}/supersede", {"by": by, "reason": reason, "note": note}, StatusChangeAnswer, key)
 
-    def cascade(
-        self, reason: str, digest: str, *, dry_run: bool, note: str | None = None, key: str | None = None
-    ) -> Reply[CascadeAnswer]:
-        """List, or revoke, all that rests on a defect."""
-        body = {"reason": reason, "digest": digest, "dry_run": dry_run, "note": note}
-        return self._post("/v1/cascades", body, CascadeAnswer, key)
-
-    def _post(self, path: str, body: dict[str, Any], model: type[ModelT], key: str | None) -> Reply[ModelT]:
-        headers = {"Content-Type": "application/json", "Idempotency-Key": uuid4().hex if key is None else key}
-        return self._connection.ask(Call("POST", path, lambda: canonical_bytes(body), headers), model)
+def _size_of(checkpoint: bytes) -> int:
+    return int(checkpoint.split(b"\n", 2)[1])
 
 
 def _at(certificate_id: str) -> str:

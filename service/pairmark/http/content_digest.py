@@ -7,11 +7,12 @@ import binascii
 import hashlib
 import hmac
 import re
-from typing import Protocol
-
-from fastapi import Request
+from typing import TYPE_CHECKING, Protocol
 
 from pairmark.domain.errors import Malformed, shown
+
+if TYPE_CHECKING:
+    from fastapi import Request
 
 HEADER = "Content-Digest"
 ALGORITHMS = {"sha-256": "sha256", "sha-512": "sha512"}

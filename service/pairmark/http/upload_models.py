@@ -6,6 +6,9 @@ from typing import ClassVar, Literal
 
 from pairmark.domain.documents.base import Count, Digest, Document, Identifier, Ordinal, Strict, Time
 
+PIECE_TYPE = "application/partial-upload"
+OFFSET = "Upload-Offset"
+
 
 class UploadRequest(Document):
     """A ledger that will come in pieces: `size` bytes with this digest, as they are sent, of this `Content-Type` and `Content-Encoding`."""

@@ -27,12 +27,10 @@ from pairmark.http.once import WithOnce
 from pairmark.http.routes.runs import read_answer
 from pairmark.http.services import Services, WithServices
 from pairmark.http.settings import MIB
-from pairmark.http.upload_models import UploadAnswer, UploadRequest, UploadSeal
+from pairmark.http.upload_models import OFFSET, PIECE_TYPE, UploadAnswer, UploadRequest, UploadSeal
 
 router = APIRouter(prefix="/v1/runs/{run_id}/uploads", tags=["episodes"])
 
-PIECE_TYPE = "application/partial-upload"
-OFFSET = "Upload-Offset"
 PIECE: dict[str, Any] = {"requestBody": {"required": True, "content": {PIECE_TYPE: {"schema": {"type": "string", "format": "binary"}}}}}
 Offset = Annotated[int, Header(alias=OFFSET, ge=0, le=2**53 - 1, description="where the upload ends, and this piece starts")]
 
