@@ -38,6 +38,7 @@ from pairmark.cli import (
     supersede,
     tally,
     verify,
+    worker,
 )
 from pairmark.cli import certify as certify_command
 from pairmark.cli.console import clean, complain, prepare_streams
@@ -63,6 +64,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("worker")(worker.worker)
 app.command("config")(config.config)
 app.command("gc")(gc.gc)
 app.add_typer(db.app, name="db")
