@@ -49,6 +49,14 @@ def test_paper_holds_the_whole_certificate(browser: Browser, demo: Filled) -> No
         assert page.locator("table.numbers").first.is_visible()
 
 
+def test_the_pages_people_come_for_have_no_accessibility_fault(browser: Browser, demo: Filled) -> None:
+    every = paths(demo)
+    with watched(browser, demo.url, width=800) as tab:
+        for kind in ("start", "certificate", "refused"):
+            tab.open(every[kind])
+            tab.require_sound(accessible=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -56,9 +64,9 @@ def test_every_page_is_sound(browser: Browser, demo: Filled, dark: bool, width: 
     with watched(browser, demo.url, dark=dark, width=width) as tab:
         for path in paths(demo).values():
             tab.open(path)
-            tab.require_sound()
+            tab.require_sound(accessible=True)
         for path in ("/nowhere", "/certificates/none", "/search?q=nothing%20of%20this"):
             tab.open(path, 404)
-            tab.require_sound()
+            tab.require_sound(accessible=True)
         tab.open("/plan?tasks=none", 422)
-        tab.require_sound()
+        tab.require_sound(accessible=True)

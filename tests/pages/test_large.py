@@ -40,7 +40,7 @@ def test_the_map_of_100_tasks_by_35_injections_stays_smooth_and_light(browser: B
             page = tab.open(f"/certificates/{found['certificate']}")
             assert page.locator("svg.heat-map [data-row]").count() == 100
             assert page.locator("svg.heat-map [data-column]").count() == 35
-            tab.require_sound()
+            tab.require_sound(accessible=True)
             assert page.evaluate(SWEEP) < 50, "milliseconds from a movement to the frame that shows it"
             page.locator("svg.heat-map [data-row]").first.click()
             assert page.locator("tbody tr").count() == 35
@@ -60,7 +60,7 @@ def test_a_run_of_100_000_episodes_is_paged(browser: Browser, tmp_path: Path) ->
             page.get_by_label("task", exact=True).fill(str(world.suite["tasks"][-1]["id"]))
             page.get_by_role("button", name="Filter").click()
             assert page.locator(".rows tbody tr").count() == 50
-            tab.require_sound()
+            tab.require_sound(accessible=True)
 
 
 def test_what_a_certificate_says_to_run_verifies_it(browser: Browser, demo: Filled, tmp_path: Path) -> None:

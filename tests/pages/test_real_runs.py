@@ -29,7 +29,7 @@ def test_gpt_4o_waits_in_quarantine_without_numbers(tab: Watched, real: Filled) 
     assert page.locator(".verdict-word").inner_text() == "‖ QUARANTINED"
     assert tab.texts(".outcome-held .rule") == ["sign-plausible"]
     assert page.locator(".outcome-passed").count() == 17
-    tab.require_sound()
+    tab.require_sound(accessible=True)
 
 
 def test_the_defended_pair_has_the_published_figures(tab: Watched, real: Filled) -> None:
@@ -39,11 +39,11 @@ def test_the_defended_pair_has_the_published_figures(tab: Watched, real: Filled)
     assert "31.19" in page.locator(".number-attack_success_rate .value").inner_text()
     assert page.locator("svg.heat-map [data-row]").count() == 60
     assert page.locator("svg.heat-map [data-column]").count() == 28
-    tab.require_sound()
+    tab.require_sound(accessible=True)
     page.locator('a[href*="kind=lost"]').click()
     page.locator("tbody tr").first.get_by_role("link", name="attacked").click()
     assert "✗ no" in page.locator("main").inner_text()
-    tab.require_sound()
+    tab.require_sound(accessible=True)
 
 
 def test_the_refused_pair_names_its_missing_cells(tab: Watched, real: Filled) -> None:
@@ -53,13 +53,13 @@ def test_the_refused_pair_names_its_missing_cells(tab: Watched, real: Filled) ->
     assert "of 240" in opened.inner_text()
     assert "content-matches" in tab.texts(".outcome-failed .rule")
     assert not page.get_by_text("95 % interval").count()
-    tab.require_sound()
+    tab.require_sound(accessible=True)
 
 
 def test_the_strip_of_a_real_run(tab: Watched, real: Filled) -> None:
     tab.open(f"/runs/{real['gpt-4o attacked']}")
     assert tab.texts(".strip-number") == ["560", "560", "541", "560", "0", "0"]
-    tab.require_sound()
+    tab.require_sound(accessible=True)
     tab.open(f"/runs/{real['repeat attacked']}")
     assert tab.texts(".strip-number")[3:5] == ["559", "1"]
 
@@ -70,7 +70,7 @@ def test_two_versions_of_the_suite(tab: Watched, real: Filled) -> None:
     assert diff["removed"] > 0
     assert f"{diff['removed']} removed" in page.locator(".matrix").inner_text() or f"{diff['removed']} added" in page.locator(".matrix").inner_text()
     assert real["repeat certificate"][:20] in page.locator("section", has_text="Certificates on this mix").first.inner_text()
-    tab.require_sound()
+    tab.require_sound(accessible=True)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -85,4 +85,4 @@ def test_every_page_of_real_runs_is_sound(browser: Browser, real: Filled, dark: 
             "/log/1",
         ):  # fmt: skip
             tab.open(path)
-            tab.require_sound()
+            tab.require_sound(accessible=True)
