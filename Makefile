@@ -71,6 +71,7 @@ check: $(VENV)/installed ## lint, types, layers, generated files
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(RUN) -m pairmark.adapters.schemas --check
+	@$(RUN) tools/openapi.py --check
 
 .PHONY: fix
 fix: $(VENV)/installed ## repair what ruff can repair
@@ -79,6 +80,7 @@ fix: $(VENV)/installed ## repair what ruff can repair
 .PHONY: schemas
 schemas: $(VENV)/installed ## write schemas/ from the models
 	@$(RUN) -m pairmark.adapters.schemas --write
+	@$(RUN) tools/openapi.py --write
 
 .PHONY: bench
 bench: $(VENV)/installed ## speed and size as ratios against bare libraries

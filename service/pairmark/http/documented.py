@@ -16,6 +16,7 @@ PROBLEM: dict[str, Any] = {
     "description": "A problem, with a stable `code`",
     "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+NOT_MODIFIED: dict[str, Any] = {"description": "What the caller has is what there is"}
 BODIES["Problem"] = Problem
 ANY = (401, 403, 422, 429, 500, 503)
 """Problems of any call: nobody signed in, not permitted, a parameter that is none, too many requests, a fault, unavailable."""
@@ -29,6 +30,9 @@ def json_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def answers(*problems: int, **models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """`responses` of a route: `s200=Model` for each success, and the problems it may answer with beside those that any call may."""
+    """`responses` of a route: `s200=Model` for each success, and the problems it may answer with beside those that any call may.
+
+    304 says that its answers have tags.
+    """
     found: dict[int | str, dict[str, Any]] = {int(status[1:]): {"model": model} for status, model in models.items()}
-    return {**found, **dict.fromkeys(sorted({*problems, *ANY}), PROBLEM)}
+    return {**found, **{status: NOT_MODIFIED if status == 304 else PROBLEM for status in sorted({*problems, *ANY})}}

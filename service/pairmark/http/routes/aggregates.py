@@ -54,7 +54,7 @@ def post_aggregate(body: WithJson, once: WithOnce, services: WithServices) -> Re
     return once.answer(keep)
 
 
-@router.get("/{aggregate_id}", responses=answers(404, s200=AggregateAnswer))
+@router.get("/{aggregate_id}", responses=answers(304, 404, s200=AggregateAnswer))
 def get_aggregate(aggregate_id: str, request: Request, services: WithServices) -> Response:
     """Read an aggregate, and why it has no certificate."""
     with services.database.reading() as tables:

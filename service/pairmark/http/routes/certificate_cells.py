@@ -55,7 +55,7 @@ def cells_answer(found: CertificateCells) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.get("", responses=answers(403, 404, s200=CellsAnswer))
+@router.get("", responses=answers(304, 403, 404, s200=CellsAnswer))
 def get_cells(certificate_id: str, request: Request, services: WithServices) -> Response:
     """Count what happened in every planned cell: pairs of outcomes by kind, and attack successes."""
     with services.database.reading() as tables:

@@ -44,7 +44,7 @@ BUNDLE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json":
 SVG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/svg+xml": {}}}}
 
 
-@router.get("/{certificate_id}", responses=answers(404, s200=CertificateAnswer))
+@router.get("/{certificate_id}", responses=answers(304, 404, s200=CertificateAnswer))
 def get_certificate(certificate_id: str, request: Request, services: WithServices) -> Response:
     """Read a certificate's document and the report it releases; its bundle is what is signed."""
     with services.database.reading() as tables:
@@ -54,7 +54,7 @@ def get_certificate(certificate_id: str, request: Request, services: WithService
     return immutable(request, digest, canonical_bytes(answer))
 
 
-@router.get("/{certificate_id}/bundle", responses={**answers(404, 409), **BUNDLE})
+@router.get("/{certificate_id}/bundle", responses={**answers(304, 404, 409), **BUNDLE})
 def get_bundle(certificate_id: str, request: Request, services: WithServices) -> Response:
     """`certificate.json`, verifiable offline: signed statement, log entry, receipt, and every status change known."""
     _publish(services, certificate_id)
@@ -66,7 +66,7 @@ def get_bundle(certificate_id: str, request: Request, services: WithServices) ->
     return Response(content, 200, headers, "application/json")
 
 
-@router.get("/{certificate_id}/flips", responses={**answers(404), **BUNDLE})
+@router.get("/{certificate_id}/flips", responses={**answers(304, 404), **BUNDLE})
 def get_flips(certificate_id: str, request: Request, services: WithServices) -> Response:
     """Every pair of outcomes, lost, gained, kept or neither: the list whose first hundred the report shows."""
     with services.database.reading() as tables:

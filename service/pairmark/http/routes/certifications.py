@@ -89,7 +89,7 @@ def post_disproof(certification_id: str, body: WithJson, once: WithOnce, service
     return _judged(once, services, worker, claim)
 
 
-@router.get("/{certification_id}", responses=answers(404, 410, s200=CertificationAnswer, s202=CertificationAnswer))
+@router.get("/{certification_id}", responses=answers(304, 404, 410, s200=CertificationAnswer, s202=CertificationAnswer))
 def get_certification(certification_id: str, request: Request, services: WithServices) -> Response:
     """Read a verdict; 202 with its progress while it waits or is worked on, 410 once it was cancelled."""
     with services.database.reading() as tables:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -37,6 +37,7 @@ MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json", "ndjson": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"
 }
 _binary = {"schema": {"type": "string", "format": "binary"}}
+FORMS: dict[str, Any] = {MEDIA_TYPES["ndjson"]: {"schema": {"type": "string"}}, MEDIA_TYPES["parquet"]: _binary}
 UPLOAD = {"requestBody": {"required": True, "content": dict.fromkeys(LEDGER_TYPES, _binary)}}
 
 
@@ -96,7 +97,7 @@ class EpisodeParams(PageParams):
         )
 
 
-@router.get("", responses=answers(404, 406, s200=EpisodePage))
+@router.get("", responses={**answers(304, 404, 406), 200: {"model": EpisodePage, "content": FORMS}})
 def get_episodes(run_id: str, params: Annotated[EpisodeParams, Query()], request: Request, services: WithServices) -> Response:
     """Read a sealed run's episodes in canonical order: JSON pages, the canonical NDJSON, or the Parquet object."""
     wanted = params.format or _accepted(request)

@@ -86,7 +86,7 @@ def get_proof(params: Annotated[ProofParams, Query()], services: WithServices) -
     raise Malformed("invalid-parameter", "expected either `index` or `first`, found both or neither", remedy="ask for one proof")
 
 
-@router.get("/trust", responses={**answers(), 200: {"content": {"application/json": {}}}})
+@router.get("/trust", responses={**answers(304), 200: {"content": {"application/json": {}}}})
 def get_trust(request: Request, services: WithServices) -> Response:
     """`trust.json`: every version of the trust root. Pin its root digest from another source than this one."""
     content = services.signing.trust()

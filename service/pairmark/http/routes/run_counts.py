@@ -30,7 +30,7 @@ class RunCountsAnswer(Strict):
     attempts: Count
 
 
-@router.get("", responses=answers(404, s200=RunCountsAnswer))
+@router.get("", responses=answers(304, 404, s200=RunCountsAnswer))
 def get_run_counts(run_id: str, request: Request, services: WithServices) -> Response:
     """Count a sealed run's cells: planned, present, delivered, assessed, aborted, blocked."""
     with services.database.reading() as tables:

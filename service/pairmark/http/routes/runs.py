@@ -67,7 +67,7 @@ def put_run(run_id: str, body: WithJson, services: WithServices) -> Response:
     return changing_json(run_answer(stored, value))
 
 
-@router.get("/{run_id}", responses=answers(404, s200=RunAnswer))
+@router.get("/{run_id}", responses=answers(304, 404, s200=RunAnswer))
 def get_run(run_id: str, request: Request, services: WithServices) -> Response:
     """Read a run; once sealed it never changes."""
     with services.database.reading() as tables:

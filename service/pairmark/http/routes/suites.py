@@ -60,7 +60,7 @@ def get_suites(params: Annotated[SuiteParams, Query()], services: WithServices) 
     return changing_json({"items": [suite_item(label) for label in page.items], "next": page.next})
 
 
-@router.get("/{digest}", responses=answers(404, s200=SuiteManifest))
+@router.get("/{digest}", responses=answers(304, 404, s200=SuiteManifest))
 def get_suite(digest: str, request: Request, services: WithServices) -> Response:
     """Read the manifest first registered with this content, or the one whose own digest this is."""
     with services.database.reading() as tables:
@@ -68,7 +68,7 @@ def get_suite(digest: str, request: Request, services: WithServices) -> Response
     return immutable(request, digest, found.content)
 
 
-@router.get("/{digest}/diff/{other}", responses=answers(404, s200=SuiteDiff))
+@router.get("/{digest}/diff/{other}", responses=answers(304, 404, s200=SuiteDiff))
 def get_suite_diff(
     digest: str,
     other: str,
