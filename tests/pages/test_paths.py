@@ -132,13 +132,17 @@ def test_a_runs_episodes_are_filtered_and_paged(tab: Watched, demo: Filled) -> N
 def test_certificates_are_compared_as_differences_from_a_baseline(tab: Watched, demo: Filled) -> None:
     page = tab.open(f"/certificates/{demo['bare certificate']}")
     page.get_by_role("link", name="Compare with another certificate").click()
-    page.get_by_label("other certificate").fill(demo["filter certificate"])
-    page.get_by_role("button", name="Compare", exact=True).click()
+    offered = page.locator("section", has_text="Over the same mix")
+    assert offered.locator("tbody tr").count() == 1, "what stands over the mix, without the baseline itself"
+    offered.get_by_role("link", name=f"compare with {demo['filter certificate']}").click()
     answer = demo.get(f"/v1/comparisons?left={demo['bare certificate']}&right={demo['filter certificate']}")
     rows = page.locator("table.numbers tbody tr")
     standings = {"tied": "= tied", "left-higher": "baseline higher", "right-higher": "other higher", "not-ranked": "not ranked"}
     assert tab.texts("table.numbers tbody .tag") == [standings[answer["changes"][rate]["standing"]] for rate in RATES]
     assert "= tied" in rows.first.inner_text()
+    page.get_by_label("one more").fill(demo["superseded certificate"])
+    page.get_by_role("button", name="Compare", exact=True).click()
+    assert page.get_by_text("p (Holm)").count() == 2
     tab.require_sound()
 
 
