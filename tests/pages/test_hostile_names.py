@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from pairmark.domain.world import World
-from pairmark.http.pages.shown import inline, name, prose
+from pairmark.http.pages.shown import inline, label, name, prose
 from tests.pages.filling import Filled, listening
 from tests.pages.watching import watched
 
@@ -91,4 +91,12 @@ def test_names_are_escaped_and_whole(text: str) -> None:
         assert "<b>" not in shown
         assert "\u202e" not in shown
     assert len(inline(text, 30)) <= 30
+    assert len(label(text)) <= 26
+    assert "\u202e" not in label(text)
     assert "\u202e" not in inline(text)
+
+
+def test_labels_keep_the_end_that_tells_them_apart() -> None:
+    names = [f"dailylife/injection_task_{place}" for place in range(30)]
+    assert len({label(one) for one in names}) == 30
+    assert label("user_task_0") == "user_task_0"

@@ -83,6 +83,15 @@ def inline(text: object, limit: int = 48) -> str:
     return given if len(given) <= limit else f"{given[: limit - 1]}…"
 
 
+def label(text: object, limit: int = 26) -> str:
+    """The same with both ends kept, since names of one kind often differ at the end."""
+    given = inline(text, 2000)
+    if len(given) <= limit:
+        return given
+    tail = (limit - 1) * 3 // 5
+    return f"{given[: limit - 1 - tail]}…{given[-tail:]}"
+
+
 def _visible(text: str) -> Markup:
     if text.isascii() and text.isprintable():
         return escape(text)

@@ -12,6 +12,10 @@ from typing import Any, Final
 CELL: Final = 16
 ROWS: Final = 100
 COLUMNS: Final = 60
+LABEL: Final = 26
+LETTER: Final = 6
+"""Letters of a label at most, and the room for each."""
+
 KINDS: Final = ("lost", "gained", "kept", "neither")
 MIXED: Final = "mixed"
 UNPAIRED: Final = "unpaired"
@@ -52,7 +56,7 @@ def heat_map(answer: Mapping[str, Any], first_row: int = 0, first_column: int = 
     rows = tuple(answer["tasks"][first_row : first_row + ROWS])
     columns = tuple(answer["injections"][first_column : first_column + COLUMNS])
     cells = answer["cells"]
-    left, top = 12 + 6 * min(max(map(len, rows), default=0), 24), 12 + 5 * min(max(map(len, columns), default=0), 24)
+    left, top = (14 + LETTER * min(max(map(len, names), default=0), LABEL) for names in (rows, columns))
     paths: dict[str, list[str]] = {state: [] for state in STATES}
     success: list[str] = []
     letters = [["."] * len(columns) for _ in rows]
