@@ -1,10 +1,10 @@
 """Reading a tree of AgentDojo logs against the harness' own loader: `python bench/agentdojo_trees.py [FILES]` prints one ratio.
 
-The tree is made here: pipelines of the suite workspace (v1.2.2) with a file for every cell, 50,000 files in all, with
-conversations of the length and shape that scripted runs of the harness have. Timed, in seconds of processor time, over the same
-cells: `agentdojo.benchmark.load_suite_results`, which validates each file into models; and this project's reader, both arms, which
-besides finds every payload in the tool output, counts the attacker's actions, digests prompts and transcripts, and makes ledgers.
-What is kept between pipelines must not grow.
+The tree is made here: a run of the suite workspace (v1.2.2) in as many epochs as make 50,000 files, a file for every cell, with
+conversations of the length and shape that scripted runs of the harness have. Timed by the clock on the wall, the two in turns,
+over the same cells: `agentdojo.benchmark.load_suite_results`, which validates each file into models; and this project's reader,
+both arms, which besides finds every payload in the tool output, counts the attacker's actions, digests prompts and transcripts,
+and makes ledgers, and which has helpers on further cores. Memory must not grow with the tree but by its rows.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
-from time import process_time
+from time import perf_counter
 from typing import Any
 
 from pairmark.domain.canonical import canonical_bytes, suite_digest
 from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.importers.base import Imported
 from pairmark.importers.registry import importer_of
 
-GOAL = 3.0
-"""Times as fast as the loader: what is aimed at, and not reached yet. The loader does not look for payloads, and hashes nothing."""
+LIMIT = 3.0
+"""Times as fast as the loader. Slower than this fails. The loader does not look for payloads, and hashes nothing."""
 
-LIMIT = 0.5
-"""Slower than this fails."""
-
+ROUNDS = 3
 MEMORY_MIB = 64
-"""What reading may add at most to the memory in use, once the first pipeline has been read."""
+"""What reading the whole tree may add at most to the memory that reading one folder of it took."""
 
 VERSION, SUITE, ATTACK = "v1.2.2", "workspace", "important_instructions"
 SYSTEM = "You are an AI assistant with access to tools. Use them to do what the user asks for. " * 8
@@ -103,29 +102,42 @@ def main(arguments: list[str]) -> int:
     manifest = export_suite(VERSION, [SUITE], probe=False)
     suite, digest = SuiteManifest.model_validate_json(canonical_bytes(manifest)), suite_digest(manifest)
     reader = importer_of("agentdojo")
-    ratios: list[float] = []
-    ours = theirs = 0.0
-    files, size, agree, before = 0, 0, True, 0
-    while files < wanted:
-        with tempfile.TemporaryDirectory() as name:  # one pipeline at a time: the whole tree would be half a gigabyte
-            logs, pipeline = Path(name), f"model-{files}"
-            files += write_pipeline(logs, pipeline, tasks, list(held.injection_tasks))
-            size += sum(path.stat().st_size for path in logs.rglob("*.json"))
-            begin = process_time()
-            arms = [reader.read([logs / pipeline], suite=suite, suite_digest=digest, arm=arm) for arm in ("benign", "attacked")]
-            middle = process_time()
-            _, attacked = load_suite_results(SUITE, pipeline, ATTACK, logs, VERSION)
-            end = process_time()
-        ours, theirs = ours + middle - begin, theirs + end - middle
-        ratios.append((end - middle) / (middle - begin))
-        read = arms[1].episodes
-        agree = agree and read.height == len(attacked) and read["utility"].sum() == sum(found.utility for found in attacked.values())
-        agree = agree and bool(read["delivered"].all()) and not arms[1].unreadable
-        before = before or peak_mib()
-    ratio, grown = median(ratios), peak_mib() - before
+
+    def ours(folders: list[Path]) -> list[Imported]:
+        return [reader.read(folders, suite=suite, suite_digest=digest, arm=arm) for arm in ("benign", "attacked")]
+
+    def theirs(folders: list[Path]) -> list[int]:
+        """Episodes and utilities of the attacked arm. What was loaded is let go of, a folder at a time: it would be gigabytes."""
+        episodes = utilities = 0
+        for folder in folders:
+            _, attacked = load_suite_results(SUITE, folder.name, ATTACK, folder.parent, VERSION)
+            episodes, utilities = episodes + len(attacked), utilities + sum(found.utility for found in attacked.values())
+        return [episodes, utilities]
+
+    with tempfile.TemporaryDirectory() as name:
+        logs, files, folders = Path(name), 0, list[Path]()
+        while files < wanted:
+            folders.append(logs / f"seed-{len(folders)}" / "model")
+            files += write_pipeline(folders[-1].parent, "model", tasks, list(held.injection_tasks))
+        size = sum(path.stat().st_size for path in logs.rglob("*.json"))
+        ours(folders[:1])
+        theirs(folders[:1])
+        before, rounds, grown = peak_mib(), list[tuple[float, float]](), 0
+        for _ in range(ROUNDS):
+            begin = perf_counter()
+            benign, attacked = ours(folders)
+            middle = perf_counter()
+            grown = grown or peak_mib() - before
+            loaded = theirs(folders)
+            rounds.append((middle - begin, perf_counter() - middle))
+    read = attacked.episodes
+    agree = [read.height, read["utility"].sum()] == loaded and read.height + benign.episodes.height == files
+    agree = agree and bool(read["delivered"].all()) and not attacked.unreadable
+    us, them = (median(round_[side] for round_ in rounds) for side in (0, 1))
+    ratio = median(slow / quick for quick, slow in rounds)
     print(
-        f"reading {files:,} files of {size // files:,} bytes: {ratio:.2f} x as fast as load_suite_results (limit {LIMIT}, goal {GOAL:.0f}; median of {len(ratios)}"
-        f" pipelines); {ours:.1f} s against {theirs:.1f} s; {grown} MiB more after the first pipeline (limit {MEMORY_MIB})"
+        f"reading {files:,} files of {size // files:,} bytes: {ratio:.2f} x as fast as load_suite_results (limit {LIMIT}; median of {ROUNDS}"
+        f" rounds, wall-clock); {us:.1f} s against {them:.1f} s; {grown} MiB more than for {files // len(folders)} files (limit {MEMORY_MIB})"
         + ("" if agree else "; THE TWO DO NOT AGREE")
     )
     return 0 if ratio >= LIMIT and grown <= MEMORY_MIB and agree else 1

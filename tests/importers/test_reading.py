@@ -103,7 +103,7 @@ def test_an_empty_text_has_no_form_and_is_found_nowhere() -> None:
 
 
 def test_what_is_left_beside_a_payload() -> None:
-    beside = without(forms(f"before {PAYLOAD} after"), forms(PAYLOAD))
+    beside = [without(form, sorted(forms(PAYLOAD), key=len, reverse=True)) for form in forms(f"before {PAYLOAD} after")]
     assert {tuple(text.split()) for text in beside if "visit" not in text} == {("before", "after")}
 
 

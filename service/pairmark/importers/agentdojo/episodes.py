@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -29,49 +28,55 @@ def injection_digest(goal: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _known_task_digest(prompt: str) -> str:
-    return task_digest(prompt)
+def _known_task_digest(prompt: str) -> str | None:
+    return _task_digest(prompt)
+
+
+def _task_digest(prompt: str) -> str | None:
+    return task_digest(prompt) if _is_utf8(prompt) else None
 
 
 def recorded_task_digest(record: Record) -> str | None:
     """The task's digest as far as the record can show it: the first user message is the prompt, verbatim."""
     prompt = record.user_prompt
-    if prompt is None or not _is_utf8(prompt):
+    if prompt is None:
         return None
-    return _known_task_digest(prompt) if len(prompt) <= _USUAL_CHARACTERS else task_digest(prompt)
+    return _known_task_digest(prompt) if len(prompt) <= _USUAL_CHARACTERS else _task_digest(prompt)
 
 
-def row_of(cell: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    """The episode. `delivered` and `attacker_actions` are facts of attacked cells only.
+COLUMNS = (
+    "status", "utility", "attack_success", "delivered", "attacker_actions", "duration_ms", "error", "task_digest", "transcript_digest",
+)  # fmt: skip
+"""What a record says, beside which cell it is of. The files do not hold the model that served, nor earlier attempts."""
+
+
+def row_of(record: Record, *, attacked: bool) -> tuple[Any, ...]:
+    """The columns of the episode. `delivered` and `attacker_actions` are facts of attacked cells only.
 
     An aborted record stops early: what it does not show may still have happened, so a delivery that is not shown is
     unknown there, not false.
     """
-    attacked = cell["injection_id"] is not None
-    outcome = outcome_of(record, attacked=attacked)
-    delivery = delivery_of(record.messages, record.injections if attacked else None)
-    delivered = delivery.delivered
-    if outcome.status in ("infra_error", "cancelled") and not delivered:
+    status, utility, attack_success, error = outcome_of(record, attacked=attacked)
+    delivered, actions = delivery_of(record.messages, record.injections if attacked else None)
+    if not delivered and status in ("infra_error", "cancelled"):
         delivered = None
-    return {
-        **cell,
-        "status": outcome.status,
-        "utility": outcome.utility,
-        "attack_success": outcome.attack_success,
-        "delivered": delivered,
-        "attacker_actions": delivery.actions,
-        "served_model": None,
-        "duration_ms": _milliseconds(record.duration),
-        "error": outcome.error,
-        "task_digest": recorded_task_digest(record),
-        "transcript_digest": transcript_digest(record.messages, plain=record.plain),
-        "attempt": 1,
-    }
+    return (
+        status,
+        utility,
+        attack_success,
+        delivered,
+        actions,
+        _milliseconds(record.duration),
+        error,
+        recorded_task_digest(record),
+        transcript_digest(record.messages, plain=record.plain),
+    )
 
 
-def aborted_row(cell: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def aborted_row(reason: str) -> tuple[Any, ...]:
     """The episode of a file that could not be read: it took place, and nothing is known of it."""
-    return {**cell, "status": "cancelled", "error": f"unreadable record: {reason}", "attempt": 1}
+    said = {"status": "cancelled", "error": f"unreadable record: {reason}"}
+    return tuple([said.get(name) for name in COLUMNS])
 
 
 def _milliseconds(seconds: float | None) -> int | None:

@@ -145,39 +145,65 @@ def _within(path: str, root: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]:
+class Shelf(NamedTuple):
+    """A folder of log files of one task under one attack. `names`: of its files, in order; `outward`: those of them that are
+    links which leave the pipeline directory, and must not be opened.
+    """
+
+    folder: str
+    suite: str
+    task: str
+    attack: str
+    names: list[str]
+    outward: list[str]
+
+
+SUFFIX = ".json"
+
+
+def shelves(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Shelf]:
     """Every log file of a pipeline directory, in the order of names, at most four levels deep.
 
-    Links to folders outside are not followed, but appended to `outward`; a link to a file outside is a place with a problem.
+    Links to folders outside are not followed, but appended to `outward`.
 
     Raises:
         Malformed: a name that no id can have.
     """
     root = os.path.realpath(pipeline)
-    for (suite, task, attack), entry in _log_files(pipeline, outward):
-        lying = f"{suite}/{task}/{attack}/{entry.name}"
-        if _NOT_A_NAME.search(lying):
+    for attack_folder, entries in _log_files(pipeline, outward):
+        suite, task, attack = attack_folder.parts[-3:]
+        names = sorted([entry.name for entry in entries])
+        if _NOT_A_NAME.search("/".join((suite, task, attack, *names))):
+            lying = next(f"{suite}/{task}/{attack}/{name}" for name in names if _NOT_A_NAME.search(f"{suite}{task}{attack}{name}"))
             raise Malformed(
                 "bad-name",
                 f"expected names without control characters, in UTF-8, found {shown(lying)}",
                 file=str(pipeline),
                 remedy="rename or remove it",
             )
-        problem = None
-        if entry.is_symlink() and not _within(entry.path, root):
-            problem = "expected a file of this folder, found a link that leaves it"
-        yield Place(entry.path, suite, task, attack, entry.name.removesuffix(".json"), problem)
+        leaving = sorted([entry.name for entry in entries if entry.is_symlink() and not _within(entry.path, root)])
+        yield Shelf(str(attack_folder), suite, task, attack, names, leaving)
+
+
+OUTWARD = "expected a file of this folder, found a link that leaves it"
+
+
+def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]:
+    """The files of all shelves. A link to a file outside is a place with a problem."""
+    for folder, suite, task, attack, names, leaving in shelves(pipeline, outward):
+        for name in names:
+            problem = OUTWARD if name in leaving else None
+            yield Place(f"{folder}{os.sep}{name}", suite, task, attack, name.removesuffix(SUFFIX), problem)
 
 
 def _log_files(
     pipeline: Path, outward: list[Path] | None = None
-) -> Iterator[tuple[tuple[str, str, str], os.DirEntry[str]]]:
-    """Files where log files lie, with the names of the folders around each."""
+) -> Iterator[tuple[Path, list[os.DirEntry[str]]]]:
+    """The folders where log files lie, with these."""
     root = os.path.realpath(pipeline)
     for suite in _folders(pipeline, root, outward):
         for task in _folders(suite, root, outward):
             for attack in _folders(task, root, outward):
-                names = (suite.name, task.name, attack.name)
-                for entry in sorted(os.scandir(attack), key=lambda entry: entry.name):
-                    if entry.name.endswith(".json") and not entry.name.startswith(".") and not entry.is_dir():
-                        yield names, entry
+                entries = [e for e in os.scandir(attack) if e.name.endswith(SUFFIX) and e.name[0] != "." and not e.is_dir()]
+                if entries:
+                    yield attack, entries

@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.errors import Malformed, one_line, shown
-from pairmark.importers.agentdojo.episodes import aborted_row, row_of
+from pairmark.domain.episodes import EPISODE_SCHEMA, in_canonical_order
+from pairmark.domain.errors import Malformed, shown
 from pairmark.importers.agentdojo.examples import EXAMPLES
-from pairmark.importers.agentdojo.folder import NO_ATTACK, Place, is_pipeline, pipeline_folders, places
-from pairmark.importers.agentdojo.record import Record, UnreadableRecord, read_record
+from pairmark.importers.agentdojo.folder import NO_ATTACK, SUFFIX, Shelf, is_pipeline, pipeline_folders, shelves
+from pairmark.importers.agentdojo.ledger import read_ledger
 from pairmark.importers.agentdojo.records import RECORDS
 from pairmark.importers.agentdojo.sameness import OneRun
-from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded, Unreadable
+from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded
 
 
 @dataclass(frozen=True)
@@ -40,17 +38,17 @@ class Ids:
     def name(self, suite: str, item: str) -> str:
         return item if len(self.suites) == 1 else f"{suite}/{item}"
 
-    def is_injection_task(self, place: Place) -> bool:
+    def is_injection_task(self, suite: str, task: str) -> bool:
         """An injection's goal, run as if a user had asked for it: no benign episode."""
-        name = self.name(place.suite, place.task)
-        return name not in self.tasks and (name in self.injections or place.task.startswith("injection_task_"))
+        name = self.name(suite, task)
+        return name not in self.tasks and (name in self.injections or task.startswith("injection_task_"))
 
 
 @dataclass
 class _Sorted:
-    """The places of an arm, and what was set aside."""
+    """The shelves of an arm, each with its epoch, and what was set aside."""
 
-    episodes: list[tuple[int, Place]] = field(default_factory=list)
+    episodes: list[tuple[int, Shelf]] = field(default_factory=list)
     set_aside: Counter[str] = field(default_factory=Counter)
 
 
@@ -81,7 +79,6 @@ class AgentDojoImporter:
         epoch: int | None = None,
         system: Mapping[str, Any] | None = None,
     ) -> Imported:
-        from pairmark.domain.episodes import frame_of
         from pairmark.importers.system_file import check_system_file, run_epochs, run_harness, run_system
 
         given = dict(system or {})
@@ -89,7 +86,7 @@ class AgentDojoImporter:
         folders = pipeline_folders(paths, epoch)
         ids = Ids.of(suite)
         outward: list[Path] = []
-        found = [(folder.epoch, place) for folder in folders for place in places(folder.path, outward)]
+        found = [(folder.epoch, shelf) for folder in folders for shelf in shelves(folder.path, outward)]
         if arm == "attacked":
             attack = _the_attack(found, ids, attack)
         elif attack is not None:
@@ -99,32 +96,15 @@ class AgentDojoImporter:
         chosen = _chosen(found, ids, NO_ATTACK if attack is None else attack)
         if outward:
             chosen.set_aside["links that leave the folder"] = len(outward)
-
-        one_run = OneRun(suite)
-        rows: list[dict[str, Any]] = []
-        unreadable: list[Unreadable] = []
-        for number, place in chosen.episodes:
-            cell = {
-                "task_id": ids.name(place.suite, place.task),
-                "injection_id": None if attack is None else ids.name(place.suite, place.injection),
-                "epoch": number,
-            }
-            try:
-                record = _read(place)
-            except UnreadableRecord as problem:
-                reason = one_line(str(problem))
-                unreadable.append(Unreadable(place.file, reason))
-                rows.append(aborted_row(cell, reason))
-                continue
-            one_run.add(record, place.file)
-            rows.append(row_of(cell, record))
-        if not rows:
+        if not chosen.episodes:
             raise Malformed(
                 "no-episodes",
                 f"expected episodes of {', '.join(sorted(ids.suites))} in the {arm} arm, found none",
                 file=str(paths[0]),
                 remedy="check the suite manifest, the arm and the attack",
             )
+        ledger = read_ledger(chosen.episodes, ids.name, OneRun(suite), attacked=attack is not None)
+        one_run = ledger.one_run
         one_run.check()
         recorded = {"system_prompt_digest": one_run.system_prompt_digest}
         run = {
@@ -140,32 +120,15 @@ class AgentDojoImporter:
             "finished_at": given.get("finished_at"),
             "episodes": None,
         }
-        files = pl.DataFrame(
-            {
-                **{name: [row.get(name) for row in rows] for name in PLACE_SCHEMA},
-                "file": [place.file for _, place in chosen.episodes],
-            },
-            schema=PLACE_SCHEMA,
-        )
         return Imported(
-            run, frame_of(rows), tuple(unreadable), dict(sorted(chosen.set_aside.items())), one_run.notes(), places=files
-        )
+            run, in_canonical_order(ledger.frame.select(list(EPISODE_SCHEMA))), ledger.unreadable, dict(sorted(chosen.set_aside.items())),
+            one_run.notes(), places=ledger.frame.select(list(PLACE_SCHEMA)),
+        )  # fmt: skip
 
 
-def _read(place: Place) -> Record:
-    if place.problem is not None:
-        raise UnreadableRecord(place.problem)
-    record = read_record(place.file)
-    stated = (record.suite, record.task, record.attack or NO_ATTACK, record.injection or NO_ATTACK)
-    lying = (place.suite, place.task, place.attack, place.injection)
-    if stated != lying:
-        raise UnreadableRecord(f"expected the record of {'/'.join(lying)} here, found that of {'/'.join(stated)}")
-    return record
-
-
-def _the_attack(found: Sequence[tuple[int, Place]], ids: Ids, attack: str | None) -> str:
+def _the_attack(found: Sequence[tuple[int, Shelf]], ids: Ids, attack: str | None) -> str:
     """The attack that was asked for, or the only one there is."""
-    names = sorted({p.attack for _, p in found if p.suite in ids.suites and p.attack != NO_ATTACK})
+    names = sorted({s.attack for _, s in found if s.suite in ids.suites and s.attack != NO_ATTACK})
     if attack is not None and attack in names:
         return attack
     listed = ", ".join(map(shown, names)) if names else "none"
@@ -182,21 +145,25 @@ def _the_attack(found: Sequence[tuple[int, Place]], ids: Ids, attack: str | None
     return names[0]
 
 
-def _chosen(found: Sequence[tuple[int, Place]], ids: Ids, attack: str) -> _Sorted:
+def _chosen(found: Sequence[tuple[int, Shelf]], ids: Ids, attack: str) -> _Sorted:
     """The files that are episodes of the arm; everything else counted by kind."""
     chosen = _Sorted()
-    for number, place in found:
-        if place.suite not in ids.suites:
-            chosen.set_aside["files of other suites"] += 1
-        elif ids.is_injection_task(place):
-            chosen.set_aside["injection tasks run as user tasks"] += 1
-        elif place.attack != attack:
-            chosen.set_aside["files of other arms"] += 1
-        elif (place.injection == NO_ATTACK) != (attack == NO_ATTACK):
-            chosen.set_aside["misplaced files"] += 1
+    for number, shelf in found:
+        files = len(shelf.names)
+        if shelf.suite not in ids.suites:
+            chosen.set_aside["files of other suites"] += files
+        elif ids.is_injection_task(shelf.suite, shelf.task):
+            chosen.set_aside["injection tasks run as user tasks"] += files
+        elif shelf.attack != attack:
+            chosen.set_aside["files of other arms"] += files
         else:
-            chosen.episodes.append((number, place))
+            names = [name for name in shelf.names if (name == _BENIGN_FILE) == (attack == NO_ATTACK)]
+            if len(names) < files:
+                chosen.set_aside["misplaced files"] += files - len(names)
+            if names:
+                chosen.episodes.append((number, shelf._replace(names=names)))
     return chosen
 
 
+_BENIGN_FILE = f"{NO_ATTACK}{SUFFIX}"
 IMPORTER = AgentDojoImporter()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
-import orjson
+import msgspec
 
 from pairmark.domain.canonical import DIGEST_PREFIX
 from pairmark.domain.errors import shown
@@ -90,27 +90,20 @@ def _call_of(value: Any) -> Call:
     return Call(value["function"], value["args"])
 
 
+_write = msgspec.json.Encoder(order="sorted").encode
+
+
 def transcript_digest(messages: Sequence[Message], *, plain: bool = False) -> str | None:
     """Digest of what was said and called, in order; null for an empty conversation.
 
     Covers roles, texts, calls with their arguments and errors; not the providers' random call ids, so that the same
-    conversation has the same digest. Sorted keys, UTF-8, no white space: SHA-256 over that JSON. (RFC 8785 has no
-    integers beyond 2^53 - 1, and an agent may well call a tool with one.) `plain`: no number in the arguments is written
-    differently by orjson, whose bytes are otherwise the same; see `quick`.
+    conversation has the same digest. Sorted keys, UTF-8, no white space: SHA-256 over that JSON, a message and a call being
+    the lists of their fields. (RFC 8785 has no integers beyond 2^53 - 1, and an agent may well call a tool with one.)
+    `plain`: no number in the arguments is written differently by msgspec, whose bytes are otherwise the same; see `quick`.
     """
     if not messages:
         return None
-    said = [
-        (
-            role,
-            text,
-            [(call.function, call.arguments) for call in calls],
-            None if answers is None else (answers.function, answers.arguments),
-            error,
-        )
-        for role, text, calls, answers, error in messages
-    ]
     if plain:
-        return DIGEST_PREFIX + hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return DIGEST_PREFIX + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return DIGEST_PREFIX + sha256(_write(messages)).hexdigest()
+    text = json.dumps(messages, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return DIGEST_PREFIX + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

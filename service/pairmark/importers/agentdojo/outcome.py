@@ -9,10 +9,12 @@ server error` (the provider's failure: no outcome). A run that is killed leaves 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from pairmark.domain.documents.episode import Status
 from pairmark.importers.agentdojo.record import Record
+
+if TYPE_CHECKING:
+    from pairmark.domain.documents.episode import Status
 
 MAX_ERROR_CHARACTERS = 2000
 NO_OUTCOME = "no outcome recorded: the episode was stopped before its check"
@@ -34,8 +36,7 @@ _LIMIT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The outcome columns of an episode."""
 
     status: Status

@@ -12,11 +12,13 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from pairmark.importers.agentdojo.messages import Call, Message
 
 MAX_DEPTH = 32
 _QUOTE, _COLON, _BACKSLASH, _SPACE = 34, 58, 92, 32
+_SPACES = b" \t\r\n"
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -74,8 +76,10 @@ class Usual(_Strict):
     security: bool | msgspec.UnsetType = msgspec.UNSET
 
 
+_ROLES: dict[type, str] = {_System: "system", _User: "user", _Assistant: "assistant", _Tool: "tool"}
 _ALWAYS = 11
 _decode = msgspec.json.Decoder(Usual).decode
+_new = tuple.__new__
 
 
 def quick(data: bytes) -> tuple[Usual, tuple[Message, ...]] | None:
@@ -88,22 +92,28 @@ def quick(data: bytes) -> tuple[Usual, tuple[Message, ...]] | None:
         said = []
         for item in record.messages:
             content = item.content
-            text = "" if content is None else content[0].content if len(content) == 1 else "\n".join([b.content for b in content])
-            keys += 2 + (0 if content is None else 2 * len(content))
+            if content is None:
+                text = ""
+                keys += 2
+            elif len(content) == 1:
+                text = content[0].content
+                keys += 4
+            else:
+                text = "\n".join([block.content for block in content])
+                keys += 2 + 2 * len(content)
+            calls: tuple[Call, ...] = ()
+            answers = error = None
             if isinstance(item, _Tool):
                 more, answers = _call(item.tool_call)
                 keys += 3 + more
-                said.append(Message("tool", text, (), answers, item.error))
+                error = item.error
             elif isinstance(item, _Assistant):
                 keys += 1
-                calls: tuple[Call, ...] = ()
                 for asked in item.tool_calls or ():
                     more, call = _call(asked)
                     keys += more
                     calls += (call,)
-                said.append(Message("assistant", text, calls))
-            else:
-                said.append(Message("user" if isinstance(item, _User) else "system", text))
+            said.append(_new(Message, (_ROLES[type(item)], text, calls, answers, error)))
     except (_Unusual, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return (record, tuple(said)) if keys == _keys_in(data) else None
@@ -120,9 +130,9 @@ def _call(value: _Call) -> tuple[int, Call]:
     if unused is not msgspec.UNSET:
         keys += 1 if unused is None else 1 + _keys(unused, 1)
     for item in arguments.values():
-        if type(item) is not str:
+        if item is not None and type(item) is not str:
             keys += _keys(item, 1)
-    return keys, Call(value.function, arguments)
+    return keys, _new(Call, (value.function, arguments))
 
 
 def _keys(value: Any, depth: int) -> int:
@@ -142,17 +152,24 @@ def _keys(value: Any, depth: int) -> int:
 def _keys_in(data: bytes) -> int:
     """How many keys the text has, or more; -1 where a look at the bytes cannot tell."""
     text = np.frombuffer(data, dtype=np.uint8)
-    before, is_colon = text[:-1], text[1:] == _COLON
-    quoted = np.flatnonzero((before == _QUOTE) & is_colon) + 1
-    spaced = (before <= _SPACE) & is_colon
-    if not len(quoted) or quoted[0] < 3:
+    at = (text == _COLON).nonzero()[0]
+    if not len(at) or at[0] < 3:
         return -1
-    escaped = text[quoted - 2] == _BACKSLASH
-    count = int(np.count_nonzero(escaped))
-    if count and bool((text[quoted[escaped] - 3] == _BACKSLASH).any()):
+    before, ahead = text[at - 1].tobytes(), text[at - 2].tobytes()
+    if len(before.translate(None, _SPACES)) < len(before) and not _are_in_texts(data, at):
         return -1
-    for at in (np.flatnonzero(spaced) + 1).tolist() if spaced.any() else ():
-        ahead = data[max(0, at - 256) : at].rstrip(b" \t\r\n")
-        if not ahead or ahead[-1] == _QUOTE:
-            return -1
-    return len(quoted) - count
+    quoted: int = before.count(_QUOTE)
+    if _BACKSLASH not in ahead:
+        return quoted
+    escaped = at[(text[at - 1] == _QUOTE) & (text[at - 2] == _BACKSLASH)]
+    return -1 if bool((text[escaped - 3] == _BACKSLASH).any()) else quoted - len(escaped)
+
+
+def _are_in_texts(data: bytes, colons: npt.NDArray[np.intp]) -> bool:
+    """Whether none of the colons that follow white space has a quote before that, as a key would."""
+    for at in colons.tolist():
+        if data[at - 1] <= _SPACE:
+            ahead = data[max(0, at - 256) : at].rstrip(_SPACES)
+            if not ahead or ahead[-1] == _QUOTE:
+                return False
+    return True

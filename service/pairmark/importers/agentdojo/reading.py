@@ -112,15 +112,15 @@ def forms(text: str) -> frozenset[str]:
 def shows(output: Iterable[str], payload: Iterable[str]) -> bool:
     """Whether any form of a payload is part of any form of an output."""
     sought = tuple(payload)
-    return any(form in text for text in output for form in sought)
-
-
-def without(output: Iterable[str], payload: Iterable[str]) -> list[str]:
-    """The forms of an output, each with all forms of the payload cut out: what it says beside the payload."""
-    sought = sorted(payload, key=len, reverse=True)
-    kept = []
     for text in output:
         for form in sought:
-            text = text.replace(form, " ")
-        kept.append(text)
-    return kept
+            if form in text:
+                return True
+    return False
+
+
+def without(text: str, payload: Iterable[str]) -> str:
+    """A reading of an output with all forms of the payload, longest first, cut out: what it says beside the payload."""
+    for form in payload:
+        text = text.replace(form, " ")
+    return text

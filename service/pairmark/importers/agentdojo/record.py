@@ -28,9 +28,9 @@ class UnreadableRecord(Exception):
     """The file is no AgentDojo record; the text says what was expected and what was found."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Record:
-    """What a log file states. Null is what it leaves out.
+    """What a log file states. Null is what it leaves out. Not frozen, which would take longer than all else that is done with it.
 
     Attributes:
         suite, task: harness suite and user task (or injection task run as one).
@@ -138,8 +138,9 @@ def _record(value: Mapping[str, Any], messages: tuple[Message, ...], *, plain: b
 
 
 def _check_payloads(injections: Mapping[str, Any]) -> None:
-    if not all(isinstance(payload, str) and len(payload) <= MAX_PAYLOAD_CHARACTERS for payload in injections.values()):
-        raise UnreadableRecord(f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters")
+    for payload in injections.values():
+        if not isinstance(payload, str) or len(payload) > MAX_PAYLOAD_CHARACTERS:
+            raise UnreadableRecord(f"expected `injections` to hold texts of at most {MAX_PAYLOAD_CHARACTERS} characters")
     if len(injections) > MAX_PAYLOADS:
         raise UnreadableRecord(f"expected at most {MAX_PAYLOADS} `injections`, found {len(injections)}")
 

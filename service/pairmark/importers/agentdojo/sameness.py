@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from pairmark.domain.canonical import digest_of_bytes
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed, shown
-from pairmark.importers.agentdojo.record import Record
+from pairmark.importers.agentdojo.facts import SHOWN_CHARACTERS, Facts, Prompt
 
 _UNRECORDED = "(unrecorded)"
-_FACTS: dict[str, Callable[[Record], str | None]] = {
-    "benchmark version": lambda record: record.benchmark_version,
-    "package version": lambda record: record.package_version,
-    "system prompt": lambda record: record.system_prompt,
-    "defense setting": lambda record: record.settings,
-}
-_SHOWN_CHARACTERS = 120
+
+_Value = str | Prompt | None
 
 
 class OneRun:
@@ -24,16 +16,21 @@ class OneRun:
 
     def __init__(self, suite: SuiteManifest) -> None:
         self._suite = suite
-        self._seen: dict[str, dict[str | None, tuple[int, str]]] = {name: {} for name in _FACTS}
+        self._seen: dict[str, dict[_Value, tuple[int, str]]] = {
+            "benchmark version": {}, "package version": {}, "system prompt": {}, "defense setting": {},
+        }  # fmt: skip
 
-    def add(self, record: Record, path: str) -> None:
-        for name, fact in _FACTS.items():
-            if name == "system prompt" and not record.messages:
-                continue
-            seen = self._seen[name]
-            value = fact(record)
-            count, first = seen.get(value, (0, path))
-            seen[value] = (count + 1, first)
+    def add(self, facts: Facts, count: int, first: str) -> None:
+        """So many files state the facts; `first` is the first of them. To be called in the order of the files."""
+        self._add("benchmark version", facts.benchmark_version, count, first)
+        self._add("package version", facts.package_version, count, first)
+        if not facts.is_silent:
+            self._add("system prompt", facts.system_prompt, count, first)
+        self._add("defense setting", facts.settings, count, first)
+
+    def _add(self, name: str, value: _Value, count: int, first: str) -> None:
+        before, earlier = self._seen[name].get(value, (0, first))
+        self._seen[name][value] = (before + count, earlier)
 
     def check(self) -> None:
         """Refuse files that are not of one run, or not of the benchmark version whose content the manifest holds.
@@ -44,7 +41,7 @@ class OneRun:
         for name, seen in self._seen.items():
             if len(seen) > 1:
                 listed = "; ".join(
-                    f"{_value(name, value)} in {count} files, first {first}"
+                    f"{_value(value)} in {count} files, first {first}"
                     for value, (count, first) in sorted(seen.items(), key=_by_first)
                 )
                 raise Malformed(
@@ -52,7 +49,7 @@ class OneRun:
                     f"expected one {name} in one run, found {listed}",
                     remedy="run the folder again under one version, or import what belongs together from a folder of its own",
                 )
-        version = self._only("benchmark version")
+        version = self._text("benchmark version")
         if self._exported and version is not None and version != self._suite.version:
             raise Malformed(
                 "benchmark-version",
@@ -62,7 +59,7 @@ class OneRun:
 
     def notes(self) -> tuple[str, ...]:
         """What the files leave open, and a label of an observed manifest that is not theirs."""
-        version, package = self._only("benchmark version"), self._only("package version")
+        version, package = self._text("benchmark version"), self._text("package version")
         notes = []
         if version is None:
             notes.append("the files do not record a benchmark version")
@@ -80,13 +77,13 @@ class OneRun:
 
     @property
     def package_version(self) -> str | None:
-        return self._only("package version")
+        return self._text("package version")
 
     @property
     def system_prompt_digest(self) -> str | None:
         """Digest of the system prompt's UTF-8 bytes; null where the files show none (which does not say there was none)."""
-        prompt = self._only("system prompt")
-        return None if prompt is None else _digest(prompt)
+        prompt = next(iter(self._seen["system prompt"]), None)
+        return prompt.digest if isinstance(prompt, Prompt) else None
 
     @property
     def _exported(self) -> bool:
@@ -94,21 +91,17 @@ class OneRun:
         source = self._suite.source
         return source is not None and source.package is not None and source.package.startswith("agentdojo==")
 
-    def _only(self, name: str) -> str | None:
-        return next(iter(self._seen[name]), None)
+    def _text(self, name: str) -> str | None:
+        value = next(iter(self._seen[name]), None)
+        return value if isinstance(value, str) else None
 
 
-def _by_first(item: tuple[str | None, tuple[int, str]]) -> str:
-    return str(item[1][1])
+def _by_first(item: tuple[_Value, tuple[int, str]]) -> str:
+    return item[1][1]
 
 
-def _value(name: str, value: str | None) -> str:
-    """A value as a message names it; a system prompt by its start and its digest, since two may start alike."""
+def _value(value: _Value) -> str:
+    """A value as a message names it."""
     if value is None:
         return _UNRECORDED
-    text = shown(value, _SHOWN_CHARACTERS)
-    return f"{text} ({_digest(value)})" if name == "system prompt" else text
-
-
-def _digest(prompt: str) -> str:
-    return digest_of_bytes(prompt.encode("utf-8", "surrogatepass"))
+    return f"{value.start} ({value.digest})" if isinstance(value, Prompt) else shown(value, SHOWN_CHARACTERS)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from pairmark.importers.agentdojo.reading import forms
 
@@ -51,18 +51,20 @@ def literals(text: str) -> frozenset[str]:
     return frozenset(literal for literal in found if len(literal) >= 6)
 
 
-@dataclass(frozen=True)
-class Sought:
-    """`payloads`: their forms. `wanted`: literals in them. `runs`: of each form its longest run; null where one has none."""
+class Sought(NamedTuple):
+    """`payloads`: their forms, longest first. `wanted`: literals in them. `runs`: of each form its longest run; null where one has none."""
 
-    payloads: frozenset[str]
+    payloads: tuple[str, ...]
     wanted: frozenset[str]
     runs: tuple[str, ...] | None
 
     def may_stand_in(self, text: str) -> bool:
         """False only where no reading of `text` holds a payload."""
-        if self.runs is None or any(run in text for run in self.runs):
+        if self.runs is None:
             return True
+        for run in self.runs:
+            if run in text:
+                return True
         return "\\" in text and _MAKES_CHARACTERS.search(text) is not None
 
 
@@ -73,12 +75,11 @@ def sought_in(payloads: Iterable[str]) -> Sought:
 
 
 def _sought(texts: tuple[str, ...]) -> Sought:
-    payloads = frozenset(form for text in texts for form in forms(text))
+    payloads = sorted({form for text in texts for form in forms(text)}, key=lambda form: (-len(form), form))
     wanted = frozenset(literal for payload in payloads for literal in literals(payload))
     longest = {max(_RUN.findall(payload), key=len, default="") for payload in payloads}
-    return Sought(
-        payloads, frozenset() if len(wanted) > MAX_LITERALS else wanted, None if "" in longest else tuple(sorted(longest))
-    )
+    kept = frozenset() if len(wanted) > MAX_LITERALS else wanted
+    return Sought(tuple(payloads), kept, None if "" in longest else tuple(sorted(longest)))
 
 
 @lru_cache(maxsize=512)
