@@ -120,7 +120,7 @@ def test_what_the_queue_has_lost_is_queued_again(service: Service, world: World,
 @pytest.mark.parametrize("stage", ["reading", "rules", "recording"])
 def test_killed_again_and_again_it_has_one_result(service: Service, world: World, folder: Path, workers: Workers, stage: Stage) -> None:
     location = promised(service, world)
-    for _ in range(4):
+    for _ in range(2):
         each = start(workers, folder, stage)
         until(each.is_held)
         each.kill()

@@ -30,12 +30,20 @@ def certify(
 ) -> int:
     """Certify a pair of runs on a service. The report is the one `check` gives, and a certified pair gets a certificate.
 
+    A very large pair waits for its turn; Ctrl-C cancels it, if it was this command that asked for it first.
+
     Exit: 0 certified, 1 refused, 2 malformed input or usage, 3 quarantined.
     """
+    from pairmark.cli.certify_waiting import Waited, cancel
     from pairmark.domain.canonical import canonical_bytes
 
     with client_of(service) as client:
-        reply = client.certify(benign, attacked, baseline, policy)
+        try:
+            with Waited.shown() as waited:
+                reply = client.certify(benign, attacked, baseline, policy, waiting=waited.told)
+        except KeyboardInterrupt:
+            cancel(client, waited)
+            raise
     report = reply.value["report"]
     if format_ is Format.JSON:
         say_bytes(canonical_bytes(reply.value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,6 +36,9 @@ from pairmark.http.models import (
     SuiteItem,
     SuitePage,
 )
+
+Waits = Callable[[CertificationAnswer, bool], None]
+"""Told how far a certification is, and whether the call that asks queued it."""
 
 
 class Verbs:
@@ -105,13 +108,22 @@ class Verbs:
 
     @Verb
     def certify(
-        self, benign: str, attacked: str, baseline: str | None = None, policy: str = "standard/1", *, key: str | None = None, wait: float = 3600
+        self, benign: str, attacked: str, baseline: str | None = None, policy: str = "standard/1", *, key: str | None = None, wait: float = 3600,
+        waiting: Waits | None = None,
     ) -> Steps[Reply[CertificationAnswer]]:
-        """Certify a pair of runs; waits up to `wait` seconds for a large one. A refusal is an answer too."""
+        """Certify a pair of runs; waits up to `wait` seconds for a large one. A refusal is an answer too.
+
+        `waiting` is told of each answer while it waits, and whether this very call queued it.
+        """
         asked: dict[str, Any] = {"benign": benign, "attacked": attacked, "policy": policy}
         if baseline is not None:
             asked["baseline"] = baseline
-        return (yield from _judged(post("/v1/certifications", canonical_bytes(asked), key, wait), wait))
+        return (yield from _judged(post("/v1/certifications", canonical_bytes(asked), key, wait), wait, waiting))
+
+    @Verb
+    def cancel_certification(self, certification_id: str) -> Steps[Reply[CertificationAnswer]]:
+        """Cancel a certification that waits or is being worked on. One that is done is refused (409)."""
+        return (yield from ask(Call("DELETE", _certification(certification_id)), CertificationAnswer))
 
     @Verb
     def certification(self, certification_id: str) -> Steps[Reply[CertificationAnswer]]:
@@ -210,12 +222,14 @@ class AsyncClient(Verbs, Awaited):
         await self.close()
 
 
-def _judged(call: Call, seconds: float) -> Steps[Reply[CertificationAnswer]]:
+def _judged(call: Call, seconds: float, waiting: Waits | None = None) -> Steps[Reply[CertificationAnswer]]:
     """The verdict that a call asks for, waited for where it is queued."""
     until, pause = time.monotonic() + seconds, steps.FIRST_PAUSE_SECONDS
     reply = yield from ask(call, CertificationAnswer)
     made = reply.new
     while reply.model.state == "waiting":
+        if waiting is not None:
+            waiting(reply.model, made)
         if time.monotonic() > until:
             raise NoAnswer(
                 "still-waiting", f"expected certification {reply.model.id} within {seconds:g} seconds, found it waiting", "ask for it later"

@@ -115,7 +115,8 @@ def ask(call: Call, model: type[ModelT]) -> Steps[Reply[ModelT]]:
             "bad-answer", f"expected the answer of a Pairmark service to {call.method} {call.path}, found another one",
             "check the URL and the versions",
         ) from None
-    return Reply(read, value, response.status_code in (201, 202), response.headers.get("etag"))
+    made = response.status_code == 201 or (response.status_code == 202 and response.headers.get("pairmark-queued") != "before")
+    return Reply(read, value, made, response.headers.get("etag"))
 
 
 def asked(call: Call, model: type[ModelT]) -> Steps[ModelT]:

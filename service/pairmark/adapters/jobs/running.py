@@ -79,7 +79,7 @@ class QueueRunner:
         self._stopping.set()
         worker = self._worker
         if worker is not None:
-            worker.stop()
+            worker.stop()  # type: ignore[no-untyped-call]
 
     async def _serve(self, finish_seconds: float) -> None:
         connector = PsycopgConnector(
@@ -96,10 +96,10 @@ class QueueRunner:
             self._worker = worker
             looking = asyncio.create_task(self._look_again_and_again(app, worker))
             try:
-                running = asyncio.create_task(worker.run())
+                running = asyncio.create_task(worker.run())  # type: ignore[no-untyped-call]
                 await asyncio.sleep(0)  # the worker forgets an earlier stop when it begins
                 if self._stopping.is_set():
-                    worker.stop()
+                    worker.stop()  # type: ignore[no-untyped-call]
                 await running
             finally:
                 self._worker = None

@@ -84,7 +84,8 @@ def connecting(url: URL) -> dict[str, Any]:
     """Parameters of psycopg for connections beside the engine's."""
     from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
-    return {**PGDialect_psycopg().create_connect_args(url)[1], **_added(url)}
+    given = PGDialect_psycopg().create_connect_args(url)[1]  # type: ignore[no-untyped-call]
+    return {**given, **_added(url)}
 
 
 def _added(url: URL) -> dict[str, Any]:
