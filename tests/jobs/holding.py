@@ -32,8 +32,11 @@ def held_at(stage: str, arrived: Callable[[], object], gone: Callable[[], bool])
 
     class Held(work_off._Watch):
         def __call__(self, at: Stage, done: int, steps: int) -> None:
+            held = at == stage and done == 0
+            if held:
+                self._next = 0.0  # what is shown while it is held is this
             super().__call__(at, done, steps)
-            if at == stage and done == 0:
+            if held:
                 arrived()
                 while not gone() and not self._stopping():
                     time.sleep(0.02)
