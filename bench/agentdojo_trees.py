@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
         size = sum(path.stat().st_size for path in logs.rglob("*.json"))
         ours(folders[:1])
         theirs(folders[:1])
-        before, rounds, grown = peak_mib(), list[tuple[float, float]](), 0
+        before, rounds, grown, agree = peak_mib(), list[tuple[float, float]](), 0, True
         for _ in range(ROUNDS):
             begin = perf_counter()
             benign, attacked = ours(folders)
@@ -130,9 +130,9 @@ def main(arguments: list[str]) -> int:
             grown = grown or peak_mib() - before
             loaded = theirs(folders)
             rounds.append((middle - begin, perf_counter() - middle))
-    read = attacked.episodes
-    agree = [read.height, read["utility"].sum()] == loaded and read.height + benign.episodes.height == files
-    agree = agree and bool(read["delivered"].all()) and not attacked.unreadable
+            read = attacked.episodes
+            agree = agree and [read.height, read["utility"].sum()] == loaded and read.height + benign.episodes.height == files
+            agree = agree and bool(read["delivered"].all()) and not attacked.unreadable
     us, them = (median(round_[side] for round_ in rounds) for side in (0, 1))
     ratio = median(slow / quick for quick, slow in rounds)
     print(

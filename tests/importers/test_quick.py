@@ -18,7 +18,7 @@ from pairmark.importers.agentdojo.messages import message_of, transcript_digest
 from pairmark.importers.agentdojo.quick import quick
 from pairmark.importers.agentdojo.reading import _ESCAPE, _unescaped, forms, shows, unescape
 from pairmark.importers.agentdojo.record import Record, UnreadableRecord, read_record
-from pairmark.importers.agentdojo.sought import sought_in, squeezed
+from pairmark.importers.agentdojo.sought import Sought, sought_in, squeezed
 from tests.importers.logs import PAYLOAD, asked, calls, obeyed, record, returns, says
 
 GOOD = json.dumps(record(injection="injection_task_0", messages=obeyed()), indent=4).encode()
@@ -149,6 +149,23 @@ def test_what_was_delivered_is_what_a_look_at_every_reading_says(outputs: list[A
     shown = [shows(forms(text), payload_forms) for text in texts]
     found = delivery_of([message_of(message) for message in messages], {"place": PAYLOAD})
     assert found.delivered == any(shown[:-1])  # a model turn follows every output but the last
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from([PAYLOAD, "US133000000121212121212 x@evil.example", "x@evil.example", "a x@evil.example a"]),
+    st.lists(st.tuples(disguises, around, st.sampled_from(["", " US13-3000000121212121212", "x@evil.example", "x@ev", "il.example", "a", " a "])), max_size=4),
+    st.booleans(),
+)
+def test_a_payload_that_is_cut_out_at_once_leaves_what_the_readings_leave(payload: str, parts: list[Any], twice: bool) -> None:
+    """Wherever the quick look at an output has an answer, it is that of the slow one."""
+    output = "".join(f"{beside}{around_it}{disguise(payload) * (1 + twice)}{beside}" for disguise, around_it, beside in parts)
+    ask = {"about": "x@evil.example US133000000121212121212"}
+    messages = [message_of(message) for message in [*asked(), calls("f"), returns(output, "f"), calls("g", **ask), returns("ok", "g", **ask), says()]]
+    found = delivery_of(messages, {"place": payload})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sought, "rest_of", lambda self, text: None)
+        assert delivery_of(messages, {"place": payload}) == found
 
 
 def test_the_quick_way_keeps_within_the_limits_of_payloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,7 @@ def shelves(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Shelf
     root = os.path.realpath(pipeline)
     for attack_folder, entries in _log_files(pipeline, outward):
         suite, task, attack = attack_folder.parts[-3:]
-        names = sorted([entry.name for entry in entries])
+        names = sorted([name for name, _ in entries])
         if _NOT_A_NAME.search("/".join((suite, task, attack, *names))):
             lying = next(f"{suite}/{task}/{attack}/{name}" for name in names if _NOT_A_NAME.search(f"{suite}{task}{attack}{name}"))
             raise Malformed(
@@ -181,7 +181,7 @@ def shelves(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Shelf
                 file=str(pipeline),
                 remedy="rename or remove it",
             )
-        leaving = sorted([entry.name for entry in entries if entry.is_symlink() and not _within(entry.path, root)])
+        leaving = sorted([name for name, link in entries if link is not None and not _within(link, root)])
         yield Shelf(str(attack_folder), suite, task, attack, names, leaving)
 
 
@@ -196,14 +196,19 @@ def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]
             yield Place(f"{folder}{os.sep}{name}", suite, task, attack, name.removesuffix(SUFFIX), problem)
 
 
-def _log_files(
-    pipeline: Path, outward: list[Path] | None = None
-) -> Iterator[tuple[Path, list[os.DirEntry[str]]]]:
-    """The folders where log files lie, with these."""
+def _log_files(pipeline: Path, outward: list[Path] | None = None) -> Iterator[tuple[Path, list[tuple[str, str | None]]]]:
+    """The folders where log files lie, with the names of these, and the paths of those that are links."""
     root = os.path.realpath(pipeline)
     for suite in _folders(pipeline, root, outward):
         for task in _folders(suite, root, outward):
             for attack in _folders(task, root, outward):
-                entries = [e for e in os.scandir(attack) if e.name.endswith(SUFFIX) and e.name[0] != "." and not e.is_dir()]
+                entries: list[tuple[str, str | None]] = []
+                for entry in os.scandir(attack):
+                    name = entry.name
+                    if name.endswith(SUFFIX) and name[0] != ".":
+                        if entry.is_file(follow_symlinks=False):
+                            entries.append((name, None))
+                        elif not entry.is_dir():
+                            entries.append((name, entry.path if entry.is_symlink() else None))
                 if entries:
                     yield attack, entries

@@ -32,10 +32,10 @@ class Message(NamedTuple):
     answers: Call | None = None
     error: str | None = None
 
-    @property
-    def is_model_turn(self) -> bool:
-        """A model wrote it, having been sent everything before it."""
-        return self.role == "assistant" and not self.text.startswith(ABORTED_BY_DEFENSE)
+
+def is_model_turn(role: str, text: str) -> bool:
+    """A model wrote it, having been sent everything before it."""
+    return role == "assistant" and not text.startswith(ABORTED_BY_DEFENSE)
 
 
 def message_of(value: Any) -> Message:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from pairmark.importers.agentdojo.reading import forms
+from pairmark.importers.agentdojo.reading import forms, unescape
 
 _LITERALS = (
     re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", re.ASCII),  # e-mail address
@@ -52,11 +52,14 @@ def literals(text: str) -> frozenset[str]:
 
 
 class Sought(NamedTuple):
-    """`payloads`: their forms, longest first. `wanted`: literals in them. `runs`: of each form its longest run; null where one has none."""
+    """`payloads`: their forms, longest first. `wanted`: literals in them. `runs`: of each form its longest run; null where one has none.
+    `words`: of the longest form.
+    """
 
     payloads: tuple[str, ...]
     wanted: frozenset[str]
     runs: tuple[str, ...] | None
+    words: list[str]
 
     def may_stand_in(self, text: str) -> bool:
         """False only where no reading of `text` holds a payload."""
@@ -66,6 +69,30 @@ class Sought(NamedTuple):
             if run in text:
                 return True
         return "\\" in text and _MAKES_CHARACTERS.search(text) is not None
+
+    def rest_of(self, text: str) -> str | None:
+        """What the likeliest reading of `text` says beside the payload, white space aside; null where only the readings can say.
+
+        The longest form is sought word by word where its first word stands first, and cut out. The rest holds no payload when it
+        holds no run of one; a joint that the cut makes is white space, and so is no run.
+        """
+        if self.runs is None:
+            return None
+        words, form = self.words, self.payloads[0]
+        plain = unescape(text)
+        start = plain.find(words[0])
+        if start < 0:
+            return None
+        end = start + 2 * len(form) + 64
+        found = plain[start:end].split(None, len(words))
+        last = len(words) - 1
+        if len(found) <= last or found[:last] != words[:last] or not found[last].startswith(words[last]):
+            return None
+        rest = " ".join([plain[:start], found[last][len(words[last]) :], *found[last + 1 :]]) + plain[end:]
+        for run in self.runs:
+            if run in rest:
+                return None
+        return rest
 
 
 def sought_in(payloads: Iterable[str]) -> Sought:
@@ -79,7 +106,7 @@ def _sought(texts: tuple[str, ...]) -> Sought:
     wanted = frozenset(literal for payload in payloads for literal in literals(payload))
     longest = {max(_RUN.findall(payload), key=len, default="") for payload in payloads}
     kept = frozenset() if len(wanted) > MAX_LITERALS else wanted
-    return Sought(tuple(payloads), kept, None if "" in longest else tuple(sorted(longest)))
+    return Sought(tuple(payloads), kept, None if "" in longest else tuple(sorted(longest)), payloads[0].split() if payloads else [])
 
 
 @lru_cache(maxsize=512)
