@@ -92,7 +92,7 @@ def test_a_proof_is_drawn_up_to_the_root_whatever_the_tree(size: int) -> None:
     leaves = [leaf_hash(f"entry {place}".encode()) for place in range(size)]
     read = reader_of(leaves)
     for index in range(size):
-        proof = {
+        proof: dict[str, Any] = {
             "index": index, "size": size, "leaf": base64.b64encode(leaves[index]).decode(), "root": base64.b64encode(root(read, size)).decode(),
             "path": [base64.b64encode(node).decode() for node in inclusion_proof(read, index, size)],
         }  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_proof_is_drawn_up_to_the_root_whatever_the_tree(size: int) -> None:
 def test_series_have_letters_of_their_own_however_many_there_are() -> None:
     def item(place: int) -> dict[str, Any]:
         number = {"value": "0.500000", "interval": {"low": "0.400000", "high": "0.600000"}}
-        system = {"model": {"requested": f"m{place}", "served": []}, "defenses": None if place % 2 else [], "scaffold": None}
+        system: dict[str, Any] = {"model": {"requested": f"m{place}", "served": []}, "defenses": None if place % 2 else [], "scaffold": None}
         metrics = {"utility_under_attack": number, "benign_utility": {"value": None, "reason": "none"}}
         return {"certificate": f"c{place}", "issued_at": f"2026-01-{1 + place % 28:02d}T00:00:00+00:00", "system": system, "metrics": metrics}
 
