@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from pairmark.app.trial_cells import TrialCells, cells_of
 from pairmark.domain.documents.run import REQUIRED_DECODING_KEYS
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.importers.base import FACTS, Fact, Imported, Recorded
@@ -19,8 +20,8 @@ from pairmark.importers.system_file import TO_FILL_IN
 State = Literal["recorded", "partly", "missing", "declared", "unread"]
 """`declared`: the format holds it, and this trial had no occasion to show it. `unread`: no arm was read that could show it."""
 
-Outlook = Literal["ready", "beside", "impossible", "open", "weaker"]
-"""`beside`: once it is said with --system. `open`: not shown yet. `weaker`: passes, or does not apply, and proves less."""
+Outlook = Literal["ready", "beside", "impossible", "open", "weaker", "contradicted"]
+"""`contradicted`: the trial's cells are not the manifest's. `beside`: once it is said with --system. `open`: not shown yet. `weaker`: passes, or does not apply, and proves less."""
 
 _COLUMNS: dict[Fact, tuple[str, ...]] = {
     "utility": ("benign", "attacked"), "attack_success": ("attacked",), "delivered": ("attacked",), "attacker_actions": ("attacked",),
@@ -48,6 +49,9 @@ NEEDS: Mapping[str, tuple[Fact, ...]] = {
 OPTIONAL = frozenset({"content-matches", "epochs-match", "attempts-honest", "attack-applied"})
 """Rules that pass, or do not apply, where nothing is recorded."""
 
+_OVER_CELLS = frozenset({"outcomes-known", "aborts-within-limits", "baseline-delivery", "sign-plausible", "attempts-honest", "attack-applied"})
+"""Rules that judge planned cells only."""
+
 _WORST_FIRST: tuple[Outlook, ...] = ("impossible", "open", "beside")
 
 _FILL: Mapping[Fact, tuple[str, str]] = {
@@ -66,13 +70,17 @@ _FILL: Mapping[Fact, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class FactFound:
-    """One fact: what the trial shows of it, and what the format declares (null: its reader declares nothing)."""
+    """One fact: what the trial shows of it, and what the format declares (null: its reader declares nothing).
+
+    `lacking`: of a fact with parts, those that are not recorded.
+    """
 
     fact: Fact
     state: State
     known: int
     of: int
     declared: Recorded | None
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,17 +101,19 @@ class Examination:
         rules: every rule of the policy, in its order.
         remarks: what a person should look at, one sentence each.
         system: what is left to say with --system, ready to fill in; empty when nothing is.
+        cells: each arm that was read, held against the manifest.
     """
 
     facts: tuple[FactFound, ...]
     rules: tuple[RuleOutlook, ...]
     remarks: tuple[str, ...]
     system: Mapping[str, Any]
+    cells: tuple[TrialCells, ...] = ()
 
     @property
     def ready(self) -> bool:
-        """Whether every rule can be satisfied with what is recorded."""
-        return all(rule.outlook in ("ready", "weaker") for rule in self.rules)
+        """Whether every rule can be satisfied with what is recorded, over the cells that the manifest plans."""
+        return not any(arm.problems for arm in self.cells) and all(rule.outlook in ("ready", "weaker") for rule in self.rules)
 
 
 def examine(
@@ -119,16 +129,31 @@ def examine(
     """
     facts = tuple(_found(fact, arms, records.get(fact)) for fact in FACTS)
     by_fact = {found.fact: found for found in facts}
+    cells = () if suite is None else tuple(cells_of(name, arm, suite) for name, arm in arms.items())
     return Examination(
         facts,
-        tuple(_outlook(rule, by_fact) for rule in rules),
+        tuple(_of_cells(_outlook(rule, by_fact), cells) for rule in rules),
         tuple(_remarks(arms, suite, by_fact)),
         _skeleton(by_fact, arms),
+        cells,
     )
+
+
+def _of_cells(outlook: RuleOutlook, cells: Sequence[TrialCells]) -> RuleOutlook:
+    """The outlook, where the cells bear it: a rule over planned cells shows nothing where the trial has none."""
+    if outlook.rule == "cells-complete" and any(arm.problems for arm in cells):
+        return RuleOutlook(outlook.rule, "contradicted", ())
+    if outlook.rule == "attempts-honest" and any(arm.repeated for arm in cells) and outlook.outlook in ("ready", "weaker"):
+        return RuleOutlook(outlook.rule, "open", ())
+    none = any(arm.problems and not arm.present for arm in cells)
+    if outlook.rule in _OVER_CELLS and none and outlook.outlook in ("ready", "weaker"):
+        return RuleOutlook(outlook.rule, "open", ())
+    return outlook
 
 
 def _found(fact: Fact, arms: Mapping[str, Imported], declared: Recorded | None) -> FactFound:
     known, of = _counted(fact, arms)
+    lacking = _lacking_decoding(arms) if fact == "decoding" and known < of else ()
     if of == 0:
         state: State = "unread"
     elif known == of:
@@ -139,7 +164,15 @@ def _found(fact: Fact, arms: Mapping[str, Imported], declared: Recorded | None) 
         state = "declared"
     else:
         state = "missing"
-    return FactFound(fact, state, known, of, declared)
+    if state == "missing" and lacking and len(lacking) < len(REQUIRED_DECODING_KEYS):
+        state = "partly"
+    return FactFound(fact, state, known, of, declared, lacking)
+
+
+def _lacking_decoding(arms: Mapping[str, Imported]) -> tuple[str, ...]:
+    """Keys of the decoding that some arm does not record."""
+    recorded = [arm.run["system"]["decoding"] or {} for arm in arms.values()]
+    return tuple(key for key in REQUIRED_DECODING_KEYS if not recorded or any(key not in each for each in recorded))
 
 
 def _counted(fact: Fact, arms: Mapping[str, Imported]) -> tuple[int, int]:
@@ -247,8 +280,6 @@ def _skeleton(facts: Mapping[Fact, FactFound], arms: Mapping[str, Imported]) -> 
         if fact == "times":
             found["finished_at"] = f"{TO_FILL_IN}as started_at"
     if facts["decoding"].state != "recorded":
-        recorded = [arm.run["system"]["decoding"] or {} for arm in arms.values()]
-        missing = [key for key in REQUIRED_DECODING_KEYS if not recorded or any(key not in each for each in recorded)]
-        told = dict.fromkeys(missing, f"{TO_FILL_IN}what was sent, or null if nothing was")
+        told = dict.fromkeys(_lacking_decoding(arms), f"{TO_FILL_IN}what was sent, or null if nothing was")
         found.setdefault("system", {})["decoding"] = told
     return found

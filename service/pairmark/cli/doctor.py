@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from pairmark.cli.console import clean, say_all, say_bytes, styled, table, wrapped
+from pairmark.cli.console import clean, mark, say_all, say_bytes, styled, table, wrapped
 from pairmark.cli.exit_codes import OK, REFUSED
 from pairmark.cli.harness_input import Beside, find_reader, read_arm
 from pairmark.cli.pair import DEFAULT_POLICY, PolicyName
@@ -27,6 +27,7 @@ _OUTLOOKS: Final = {
     "beside": ("say it with --system", "warn"),
     "open": ("not shown", "warn"),
     "impossible": ("CANNOT BE PROVEN", "bad"),
+    "contradicted": ("NOT THE PLANNED CELLS", "bad"),
 }
 
 
@@ -115,9 +116,17 @@ def _value(importer: Importer, found: Examination, arms: dict[str, Imported], pr
         "ready": found.ready and not problems,
         "episodes": {arm: imported.episodes.height for arm, imported in arms.items()},
         "not_read": {arm: str(problem) for arm, problem in problems.items()},
+        "cells": {
+            each.arm: {
+                "planned": each.planned, "present": each.present, "unknown_tasks": list(each.unknown_tasks),
+                "unknown_injections": list(each.unknown_injections), "not_planned": each.off_plan, "repeated": each.repeated,
+                "problems": list(each.problems),
+            }
+            for each in found.cells
+        },
         "facts": [
             {
-                "fact": each.fact, "state": each.state, "known": each.known, "of": each.of,
+                "fact": each.fact, "state": each.state, "known": each.known, "of": each.of, "lacking": list(each.lacking),
                 "format": None if each.declared is None else {"extent": each.declared.extent, "how": each.declared.how},
             }
             for each in found.facts
@@ -135,6 +144,11 @@ def _lines(
     yield f"read by {clean(importer.name)} ({clean(importer.title)})" + (f": {counted} episodes" if counted else "")
     for arm, problem in problems.items():
         yield from wrapped(f"the {arm} arm was not read: {problem}", "  ")
+    for cells in found.cells:
+        yield f"  {cells.arm}: {cells.present} of {cells.planned} planned cells"
+    for cells in found.cells:
+        for said in cells.problems:
+            yield from wrapped(said, "    ", f"  {mark('failed')} ")
     yield ""
     yield "what is recorded"
     yield from table([(f"  {each.fact}", _state(each), "" if each.declared is None else each.declared.how) for each in found.facts])
@@ -153,10 +167,16 @@ def _lines(
         yield ""
         yield from _left_to_say(found, output)
     yield ""
-    yield styled("READY", "good") if found.ready and not problems else f"{styled('NOT READY', 'bad')}: see the rules that are not ready"
+    if found.ready and not problems:
+        yield styled("READY", "good")
+        return
+    why = "correct the cells first: the trial is not what the manifest plans" if any(each.problems for each in found.cells) else "see the rules that are not ready"
+    yield f"{styled('NOT READY', 'bad')}: {why}"
 
 
 def _state(each: FactFound) -> str:
+    if each.lacking and each.state == "partly":
+        return f"without {', '.join(each.lacking)}"
     counted = f" ({each.known} of {each.of})" if each.state == "partly" else ""
     return f"{_STATES[each.state]}{counted}"
 

@@ -14,6 +14,7 @@ from pairmark.cli.exit_codes import OK
 from pairmark.cli.pair import SuiteFile
 
 if TYPE_CHECKING:
+    from pairmark.domain.documents.suite import SuiteManifest
     from pairmark.importers.base import Imported
 
 
@@ -38,7 +39,8 @@ def import_run(
         typer.Argument(
             metavar="PATH",
             help="For agentdojo: one pipeline directory; for several epochs give several, or a parent of seed-* folders. For inspect:"
-            " logs, or the folder they lie in.",
+            " logs, or the folder they lie in. For asb: the arm's CSV table. For tau-bench: the JSON of results. For"
+            " every-eval-ever: the JSON Lines of instances. For generic: files or folders that --mapping explains.",
         ),
     ],
     suite: SuiteFile,
@@ -95,6 +97,7 @@ def import_run(
         epoch=epoch,
         system=None if system is None else read_system_file(system),
     )
+    imported = _with_notes_on_cells(imported, arm.value, loaded.manifest)
     if output is not None:
         write_bundle(imported.run, imported.episodes, output)
     if format_ is ExplainFormat.JSON:
@@ -112,6 +115,15 @@ def import_run(
         say()
         say_all(explanation_lines(importer, imported))
     return OK
+
+
+def _with_notes_on_cells(imported: Imported, arm: str, suite: SuiteManifest) -> Imported:
+    """Also noting ids that the manifest does not have, cells that it does not plan, and records that repeat a cell."""
+    from dataclasses import replace
+
+    from pairmark.app.trial_cells import cells_of
+
+    return replace(imported, notes=(*imported.notes, *cells_of(arm, imported, suite).problems))
 
 
 def read_system_file(path: Path) -> dict[str, Any]:
