@@ -9,10 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.python import asgi
 from schemathesis.specs.openapi.checks import (
@@ -22,8 +20,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+import schemathesis
+from schemathesis import GenerationMode
 from tests.schemathesis.conftest import Target
-
 
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance, response_schema_conformance
@@ -49,7 +48,7 @@ def ask_anything(target: Target, callers: tuple[str, ...], examples: int) -> dic
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE) if can_be_wrong else (GenerationMode.POSITIVE,):
             try:
                 _asking(target, callers, operation, mode, examples, seen[name])()
-            except Exception as problem:
+            except Exception as problem:  # noqa: BLE001 - every call is to be asked
                 problem.add_note(f"asked {name}, {mode}")
                 problems.append(problem)
     if problems:
