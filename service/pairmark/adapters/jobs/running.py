@@ -78,7 +78,9 @@ class QueueRunner:
         """Take up nothing more."""
         self._stopping.set()
         worker = self._worker
-        if worker is not None:
+        if worker is None:
+            return
+        with suppress(RuntimeError):  # its loop has just ended by itself
             worker.stop()  # type: ignore[no-untyped-call]
 
     async def _serve(self, finish_seconds: float) -> None:
