@@ -42,7 +42,10 @@ HEADERS = {"PATCH /v1/runs/{run_id}/uploads/{upload_id}": {"Upload_Offset": "0",
 _task, _injection, _epoch = worlds()["private"].frame("attacked").select("task_id", "injection_id", "epoch").row(0)
 WANTED = {"/runs/{run_id}/episode": f"?task={_task}&injection={_injection}&epoch={_epoch}"}
 """Parameters that a call cannot do without."""
-EPISODES = ("/v1/runs/{run_id}/episodes", "/runs/{run_id}/episode", "/v1/certificates/{certificate_id}/cells")
+EPISODES = (
+    "/v1/runs/{run_id}/episodes", "/runs/{run_id}/episode", "/v1/certificates/{certificate_id}/cells",
+    "/v1/certificates/{certificate_id}/flips", "/certificates/{certificate_id}/cells",
+)
 
 
 def routes(filled: Filled) -> Iterator[tuple[str, str, set[str]]]:

@@ -49,7 +49,7 @@ class Service:
 
     def call(self, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None, **rest: Any) -> httpx.Response:
         async def ask() -> httpx.Response:
-            async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://service") as client:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://localhost") as client:
                 return await client.request(method, path, content=body, headers=headers, **rest)
 
         return asyncio.run(ask())

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pairmark.app.certify import Claim, Evidence, evidence_of
-from pairmark.app.ownership import require_open_episodes
+from pairmark.app.open_episodes import require_open_episodes
 from pairmark.app.ports import Ledgers, Tables
 from pairmark.app.read_certificate import certificate_of_id
 from pairmark.app.read_certification import certification_of_id

@@ -82,12 +82,31 @@ def compare_certificates(
     _check(left, others)
     with database.reading() as tables:
         sources = [released(tables, one) for one in (left, *others)]
+        shown = all(tables.people.episodes_open(run.id) for source in sources for run, _, _ in source.evidence.runs.values())
     first, *rest = (pair_of(source, ledgers) for source in sources)
     try:
         found = compare(first, rest[0], reweight) if len(rest) == 1 else compare_several(first, rest, reweight)
     except NotComparable as refused:
         raise _with_nearest(database, refused, sources[0], sources[1:]) from None
-    return _with_cautions(found, sources)
+    return _with_cautions(found if shown else _without_cells(found), sources)
+
+
+def _without_cells(found: Comparison | ComparisonSet) -> Comparison | ComparisonSet:
+    """Numbers without single outcomes: a side was published without its episodes, and the other side's are known."""
+    if isinstance(found, ComparisonSet):
+        return found.model_copy(update={"comparisons": tuple(_uncelled(one) for one in found.comparisons)})
+    return _uncelled(found)
+
+
+def _uncelled(comparison: Comparison) -> Comparison:
+    if comparison.flips is None:
+        return comparison
+    flips = {
+        name: table.model_copy(update={"cells": ()})
+        for name, table in (("utility_under_attack", comparison.flips.utility_under_attack), ("benign_utility", comparison.flips.benign_utility))
+    }
+    more = "single flips are not shown: a certificate was published without its episodes"
+    return comparison.model_copy(update={"flips": comparison.flips.model_copy(update=flips), "cautions": (*comparison.cautions, more)})
 
 
 def _check(left: str, others: Sequence[str]) -> None:

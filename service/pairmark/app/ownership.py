@@ -25,19 +25,6 @@ def require_own_runs(tables: Tables, run_ids: Iterable[str]) -> None:
             raise _not_own(f"run {run_id}")
 
 
-def require_open_episodes(tables: Tables, run_id: str) -> None:
-    """Refuse the episodes of a run that was published without them.
-
-    Raises:
-        NotPermitted: they are its owner's only.
-    """
-    if not tables.people.episodes_open(run_id):
-        raise NotPermitted(
-            "episodes-private", f"expected a run whose episodes are public, found {run_id}, published without them",
-            "ask its owner for a proof of single episodes (pairmark prove)",
-        )
-
-
 def require_own_certificate(tables: Tables, certificate_id: str) -> None:
     """Refuse a certificate over another organisation's runs.
 

@@ -93,7 +93,7 @@ def member_of_id(tables: Tables, principal: Principal, member_id: str) -> Member
     """
     found = tables.people.member(member_id)
     if found is None or not (principal.operates or found.organisation == principal.organisation):
-        raise NotFound("unknown-member", f"expected the id of a member, found {shown(member_id)}", "GET /v1/members lists them")
+        raise NotFound("unknown-member", f"expected the id of a member, found {shown(member_id)}", "pairmark people list (GET /v1/members) lists them")
     return found
 
 
@@ -170,16 +170,20 @@ def make_key(
     """
     wanted = principal.member if member_id is None else member_id
     if wanted is None:
-        raise Malformed("no-member", "expected `member`, whose key this is to be, found none", remedy="name a member; GET /v1/members lists them")
+        raise Malformed("no-member", "expected `member`, whose key this is to be, found none", remedy="name a member; pairmark people list (GET /v1/members) lists them")
     if "administer" not in principal.permissions and wanted != principal.member:
         raise NotPermitted("not-permitted", "expected a key for the caller itself, found another member", "ask an admin of the organisation")
     member = member_of_id(tables, principal, wanted)
     _refuse_left(member)
+    parent = None if principal.key is None else tables.people.key(principal.key)
+    if parent is not None and parent.expires_at is not None:  # a key that ends must not beget one that outlives it
+        ends = datetime.fromisoformat(parent.expires_at)
+        expires_at = ends if expires_at is None else min(expires_at, ends)
     if expires_at is not None and expires_at <= now:
         raise Malformed("already-expired", f"expected `expires_at` in the future, found {moment(expires_at)}", pointer="/expires_at", remedy="choose a later time")
     chosen = tuple(each for each in PERMISSIONS if scopes is None or each in scopes)
-    if "administer" not in principal.permissions:  # a narrow key must not beget a wide one
-        chosen = tuple(each for each in chosen if each in principal.permissions)
+    if parent is not None:  # a narrow key must not beget a wide one
+        chosen = tuple(each for each in chosen if each in parent.scopes)
     secret = new_secret()
     key = ApiKey(
         new_id("key"), member.id, label, secret_digest(secret), chosen, moment(now), None if expires_at is None else moment(expires_at),
@@ -194,15 +198,18 @@ def end_key(tables: Tables, principal: Principal, key_id: str, now: datetime) ->
 
     Raises:
         NotFound: no such key.
+        NotPermitted: one of the caller's own that opens more than the key that asks.
     """
     there = tables.people.key(key_id)
     owner = None if there is None else tables.people.member(there.member)
-    mine = owner is not None and owner.id == principal.member
+    mine = owner is not None and owner.id == principal.member and there is not None and _covers(tables, principal, there)
     administered = owner is not None and "administer" in principal.permissions and (
         principal.operates or owner.organisation == principal.organisation
     )
+    if there is not None and owner is not None and owner.id == principal.member and not (mine or administered):
+        raise NotPermitted("not-permitted", "expected a key that opens at least what it ends, found a narrower one", "use a wider key, or ask an admin")
     if there is None or not (mine or administered):
-        raise NotFound("unknown-key", f"expected the id of a key, found {shown(key_id)}", "GET /v1/keys lists them")
+        raise NotFound("unknown-key", f"expected the id of a key, found {shown(key_id)}", "pairmark people keys (GET /v1/keys) lists them")
     if there.revoked_at is not None:
         return there
     ended = replace(there, revoked_at=moment(now))
@@ -210,14 +217,35 @@ def end_key(tables: Tables, principal: Principal, key_id: str, now: datetime) ->
     return ended
 
 
+def _covers(tables: Tables, principal: Principal, key: ApiKey) -> bool:
+    """Whether the caller's own key may end `key`: itself, or one that opens no more."""
+    own = None if principal.key is None else tables.people.key(principal.key)
+    return own is None or own.id == key.id or set(key.scopes) <= set(own.scopes)
+
+
 def secret_digest(secret: str) -> str:
     """What is kept of a secret. One hash is enough: secrets are 256 random bits, which nobody can try out."""
     return "sha256:" + hashlib.sha256(secret.encode()).hexdigest()
 
 
-def permissions_of_key(member: Member, key: ApiKey) -> frozenset[Permission]:
-    """What a key opens: its scopes, as far as its member's roles carry them today."""
-    return permissions_of(member.roles) & frozenset(key.scopes)
+def keys_seen(tables: Tables, principal: Principal) -> list[tuple[ApiKey, Member]]:
+    """The caller's own keys, an admin's organisation's, each with its member."""
+    members = {member.id: member for member in tables.people.members(principal.owner)}
+    return [
+        (key, members[key.member]) for key in tables.people.keys(principal.owner)
+        if "administer" in principal.permissions or key.member == principal.member
+    ]  # fmt: skip
+
+
+def permissions_of_key(member: Member, key: ApiKey, now: datetime) -> frozenset[Permission]:
+    """What a key opens now: its scopes, as far as its member's roles carry them today; nothing once it or the membership ended."""
+    return permissions_of(member.roles) & frozenset(key.scopes) if key_holds(member, key, now) else frozenset()
+
+
+def key_holds(member: Member, key: ApiKey, now: datetime) -> bool:
+    """Whether a key is neither revoked nor expired nor of a member who left."""
+    expired = key.expires_at is not None and key.expires_at <= moment(now)
+    return member.removed_at is None and key.revoked_at is None and not expired
 
 
 def _ordered(roles: Collection[Role]) -> tuple[Role, ...]:
@@ -230,7 +258,7 @@ def _require_seen(principal: Principal, organisation: str) -> None:
 
 
 def _unknown_organisation(organisation: str) -> NotFound:
-    return NotFound("unknown-organisation", f"expected the id of an organisation, found {shown(organisation)}", "GET /v1/organisations lists them")
+    return NotFound("unknown-organisation", f"expected the id of an organisation, found {shown(organisation)}", "pairmark people organisations (GET /v1/organisations) lists them")
 
 
 def _refuse_left(member: Member) -> None:

@@ -16,7 +16,7 @@ from pairmark.domain.documents.evaluation_plan import (
     TasksNeeded,
 )
 from pairmark.domain.documents.exact import Exact
-from pairmark.domain.errors import Malformed
+from pairmark.domain.errors import Malformed, one_line
 from pairmark.stats import planning
 from pairmark.stats.crossed_design import crossed_half_width
 from pairmark.stats.exact import decimal_string
@@ -28,9 +28,20 @@ def plan_evaluation(request: PlanRequest, suite: PlannedSuite | None, pilot: Pil
     """What an evaluation of this size shows and costs.
 
     Raises:
-        Malformed: no size or no rate to plan with, sizes that contradict each other, or a clean rate that leaves no task.
+        Malformed: no size or no rate to plan with, sizes that contradict each other, a clean rate that leaves no task, or
+            numbers beyond what can be worked out.
     """
     known = fill_gaps(request, suite, pilot)
+    try:
+        return _planned(request, known, pilot)
+    except (ValueError, ArithmeticError) as problem:
+        raise Malformed(
+            "impossible-plan", f"expected sizes, rates and targets that a plan can be worked out for, found some beyond it ({one_line(str(problem), 120)})",
+            remedy="choose a larger `half_width` or `difference`, or a smaller `deff`",
+        ) from None
+
+
+def _planned(request: PlanRequest, known: Known, pilot: PilotFacts | None) -> EvaluationPlan:
     width = planning.half_width(float(known.survival), known.counted, known.deff)
     spread = spread_of(request, known, pilot)
     return EvaluationPlan.model_validate(

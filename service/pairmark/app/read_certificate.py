@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pairmark.app.open_episodes import require_open_episodes
 from pairmark.app.ports import Certificate, Tables
 from pairmark.app.read_certification import certification_of_id
 from pairmark.app.stored import Damaged, stored_document
@@ -51,7 +52,11 @@ def flips_digest(tables: Tables, certificate_id: str) -> str:
 
     Raises:
         NotFound: no such certificate.
+        NotPermitted: it was published without its episodes, whose outcomes the list shows.
     """
+    found = certification_of_id(tables, certificate_of_id(tables, certificate_id).certification)
+    for run_id in (found.benign, found.attacked):
+        require_open_episodes(tables, run_id)
     report = Report.model_validate_json(read_certificate(tables, certificate_id).report)
     if report.metrics is None:
         raise Damaged(f"expected numbers in the report of certificate {certificate_id}, found none; restore it from a backup")

@@ -7,6 +7,7 @@ from datetime import datetime
 from pairmark.app.errors import ConflictAt, NotFoundAt, Place
 from pairmark.app.log_records import Signing
 from pairmark.app.ports import Tables
+from pairmark.app.read_certificate import certificate_of_id
 from pairmark.app.status import standing_of
 from pairmark.app.status_change import StatusLogged, log_status
 from pairmark.domain.errors import Conflict, NotFound
@@ -34,6 +35,7 @@ def supersede(
             (Place("/by", "is the certificate itself"),),
         )
     try:
+        certificate_of_id(tables, by)
         other = standing_of(tables, by)
     except NotFound as problem:
         raise NotFoundAt(problem.code, problem.message, problem.remedy, "/by") from None

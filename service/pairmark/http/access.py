@@ -6,6 +6,7 @@ import ipaddress
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from limits import RateLimitItemPerMinute
@@ -113,6 +114,7 @@ class Access:
         token = _token_of(request)
         if token is None:
             if not self.wants_sign_in:
+                _require_from_here(request)
                 return LOCAL
             principal = ANONYMOUS
             self._count(f"address {address}", self.settings.anonymous_requests_per_minute)
@@ -232,6 +234,23 @@ def _token_of(request: Request) -> str | None:
     if scheme.lower() != BEARER or not token.strip():
         raise NotSignedIn("bad-credentials", f"expected `Authorization: Bearer`, found {shown(scheme)}", "send an API key so")
     return token.strip()
+
+
+def _require_from_here(request: Request) -> None:
+    """Refuse what another site has a browser on this machine send, by a name of its own that leads here (DNS rebinding).
+
+    Raises:
+        NotPermitted: the request names another host, or comes from a page of one.
+    """
+    for header in ("host", "origin"):
+        said = request.headers.get(header)
+        if said is not None:
+            host = urlsplit(said if "//" in said else f"//{said}").hostname or ""
+            if host != "localhost" and not _is_loopback(host):
+                raise NotPermitted(
+                    "not-from-here", f"expected a request to this machine's own address, found {header} {shown(said)}",
+                    "use http://127.0.0.1 or http://localhost, or make a key: pairmark people admin-key",
+                )
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pairmark.domain.canonical import canonical_bytes, digest_of_bytes
 from pairmark.domain.errors import Malformed
-from pairmark.provenance.entries import Entry, ReleasedEntry, parse_entry
+from pairmark.provenance.entries import Entry, ReleasedEntry, StatusEntry, parse_entry
 from pairmark.provenance.merkle import leaf_hash
 from pairmark.provenance.note import decode_base64, encode_base64
 
@@ -75,7 +75,8 @@ def _entry(line: bytes, index: int, file: str | None) -> LoggedEntry:
     entry = parse_entry(found[1], file=file, line=index + 1)
     named: str | None = getattr(entry.body, "envelope", None)
     envelope = None if found[2] == b"null" else decode_base64(found[2][1:-1].decode())
-    withheld = envelope is None and isinstance(entry, ReleasedEntry)  # a certificate that is not published
+    # Of a certificate that is not published. Whoever verifies one that an entry names needs its envelope, and asks for it there.
+    withheld = envelope is None and isinstance(entry, ReleasedEntry | StatusEntry)
     if not withheld and (None if envelope is None else digest_of_bytes(envelope)) != named:
         raise Malformed(
             "wrong-envelope", f"expected beside the entry the envelope it names ({named or 'none'})", file, index + 1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -81,9 +82,20 @@ _OF_TYPE = {
 Digest = Annotated[str, StringConstraints(pattern=_DIGEST)]
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=_IDENTIFIER)]
 Text = Annotated[str, StringConstraints(max_length=65_536, pattern=_TEXT)]
+
+def _is_in_utc(text: str) -> str:
+    """An offset may push a time of the first or last day that there is beyond it."""
+    try:
+        datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("expected a time of the years 1 to 9999 in UTC") from None
+    return text
+
+
 Time = Annotated[
     str,
     StringConstraints(pattern=_TIME, max_length=35),
+    AfterValidator(_is_in_utc),
     Field(json_schema_extra={"format": "date-time"}),
 ]
 Count = Annotated[int, Field(ge=0, le=strict_json.MAX_SAFE_INTEGER)]

@@ -13,7 +13,6 @@ from pairmark.app.audit import list_audit
 from pairmark.app.certificate_cells import (
     FlipKind,
     PairOfOutcomes,
-    cells_evidence,
     certificate_cells,
     open_cells_evidence,
 )
@@ -27,8 +26,9 @@ from pairmark.app.history import history
 from pairmark.app.list_certifications import list_certifications
 from pairmark.app.log_read import inclusion, log_page, newest_checkpoint
 from pairmark.app.moments import moment
-from pairmark.app.ownership import require_open_episodes
+from pairmark.app.open_episodes import require_open_episodes
 from pairmark.app.paging import cursor_at, place_of, query_mark
+from pairmark.app.people import keys_seen
 from pairmark.app.people_records import AuditQuery
 from pairmark.app.planning.sources import plan_from_stored
 from pairmark.app.ports import HistoryQuery, Job, SuiteLabel
@@ -179,7 +179,7 @@ class Sources:
     ) -> tuple[list[PairOfOutcomes], int | None]:
         """A part of `GET /v1/certificates/{certificate_id}/flips`."""
         with self.services.database.reading() as tables:
-            evidence = cells_evidence(tables, certificate_id)
+            evidence = open_cells_evidence(tables, certificate_id)
         found = certificate_cells(certificate_id, evidence, self.services.ledgers)
         return found.pairs(kinds, task, injection, start, limit)
 
@@ -242,10 +242,9 @@ class Sources:
 
     def keys(self) -> list[Answer]:
         """`GET /v1/keys`."""
-        who = self.services.principal
         with self.services.database.reading() as tables:
-            found = [each for each in tables.people.keys(who.owner) if "administer" in who.permissions or each.member == who.member]
-        return [key_answer(each) for each in found]
+            found = keys_seen(tables, self.services.principal)
+        return [key_answer(key, member, self.services.clock()) for key, member in found]
 
     def audit(self, cursor: str | None, limit: int) -> Answer:
         """`GET /v1/audit`."""

@@ -107,7 +107,8 @@ def get_badge(certificate_id: str, services: WithServices) -> Response:
 
 
 @router.post(
-    "/{certificate_id}/publish", openapi_extra=json_of(PublishRequest), responses=answers(400, 404, 409, 413, 415, s200=PublishedAnswer)
+    "/{certificate_id}/publish", openapi_extra=json_of(PublishRequest, required=False),
+    responses=answers(400, 404, 409, 413, 415, s200=PublishedAnswer),
 )
 def post_publish(certificate_id: str, body: WithJson, once: WithOnce, services: WithServices) -> Response:
     """Let everybody read the certificate and its runs, and hand out the receipt: a checkpoint that covers it is signed, unless there is one."""
@@ -152,6 +153,7 @@ def post_supersede(certificate_id: str, body: WithJson, once: WithOnce, services
 
     def change(tables: Tables) -> KeptAnswer:
         services.require_may_end(tables, certificate_id)
+        services.require_may_end(tables, asked.by)
         return changed(supersede(tables, services.signing, certificate_id, asked.by, asked.reason, asked.note, services.clock()))
 
     return once.answer(change)

@@ -13,7 +13,8 @@ from pydantic import Field
 
 from pairmark.adapters.ledger_store import EpisodeFilter
 from pairmark.adapters.telemetry.spans import span
-from pairmark.app.ownership import require_open_episodes, require_own_runs
+from pairmark.app.open_episodes import require_open_episodes
+from pairmark.app.ownership import require_own_runs
 from pairmark.app.paging import cursor_at, place_of, query_mark
 from pairmark.app.ports import Seal
 from pairmark.app.read_run import read_run, sealed_ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Select, case, exists, func, insert, select, tuple_, update
+from sqlalchemy import Select, and_, case, exists, func, insert, or_, select, tuple_, update
 from sqlmodel import Session, col
 
 from pairmark.adapters.sql.log_models import (
@@ -83,7 +83,7 @@ class SqlLog:
         return _records(self._session.execute(self._shown().where(_index >= start).order_by(_index).limit(limit)))
 
     def _shown(self) -> Select[int, bytes, bytes | None]:
-        """Entries, without the envelopes of certificates that the viewer may not read."""
+        """Entries, without the envelopes of certificates that the viewer may not read, and of what became of none but such."""
         if self._viewer.everything:
             return select(_index, _entry, _envelope)
         hidden = exists(
@@ -91,7 +91,12 @@ class SqlLog:
                 col(ReleaseRow.index) == _index, ~certificate_seen(self._viewer, col(ReleaseRow.certificate))
             )
         )
-        return select(_index, _entry, case((hidden, None), else_=_envelope))
+        named = (
+            select(col(ReleaseRow.certificate)).join(LogSubjectRow, _subject == col(ReleaseRow.certificate))
+            .where(_found_at == _index, col(ReleaseRow.index) != _index)
+        )  # fmt: skip
+        seen = named.where(certificate_seen(self._viewer, col(ReleaseRow.certificate)))
+        return select(_index, _entry, case((or_(hidden, and_(exists(named), ~exists(seen))), None), else_=_envelope))
 
     def about(self, subject: str) -> tuple[LogRecord, ...]:
         if not is_plain(subject):
