@@ -115,6 +115,23 @@ def test_an_attack_is_named_in_the_attacked_arm_only(tmp_path: Path) -> None:
     refusal(tmp_path / "t.csv", CLEAN, "usage", arm="benign", attack="opi")
 
 
+def test_a_table_that_shows_attacks_is_no_benign_arm(tmp_path: Path) -> None:
+    problem = refusal(tmp_path / "t.csv", ATTACKED, "not-benign", arm="benign")
+    assert problem.line == 2
+    assert "2 of 4 rows" in problem.message
+    assert "attacked arm" in str(problem.remedy)
+
+
+def test_an_attacked_arm_in_which_no_attack_succeeded_is_noted(tmp_path: Path) -> None:
+    assert any("a clean table looks like" in note for note in read(tmp_path / "t.csv", text=CLEAN).notes)
+    assert not any("a clean table looks like" in note for note in read(tmp_path / "u.csv", text=ATTACKED).notes)
+
+
+def test_a_clean_table_says_how_its_flips_are_paired(tmp_path: Path) -> None:
+    notes = read(tmp_path / "t.csv", "benign", CLEAN).notes
+    assert any("flips in `tally`" in note and "aggregate import asb" in note for note in notes)
+
+
 def test_an_epoch_number_is_for_the_attacked_arm(tmp_path: Path) -> None:
     assert read(tmp_path / "t.csv", text=ATTACKED, epoch=3).run["epochs"] == [{"epoch": 3, "seed": None}]
     refusal(tmp_path / "t.csv", CLEAN, "usage", arm="benign", epoch=2)

@@ -70,6 +70,7 @@ def doctor(
     """
     from pairmark.adapters.ledgers.bundle import read_policy, read_suite
     from pairmark.app.doctor import examine
+    from pairmark.app.same_rows import refuse_same_rows
     from pairmark.domain.errors import Malformed
     from pairmark.importers.base import records_of
 
@@ -85,6 +86,12 @@ def doctor(
                 arms[arm] = read_arm(importer, paths, arm, beside, loaded.manifest, loaded.digest)
             except Malformed as problem:
                 problems[arm] = problem
+        if len(arms) == 2:
+            try:
+                refuse_same_rows(arms["benign"], arms["attacked"])
+            except Malformed as problem:
+                problems["attacked"] = problem
+                del arms["attacked"]
         if not arms:
             raise problems["attacked"] if attack is not None else problems["benign"]
     found = examine(arms, records_of(importer), rules, None if loaded is None else loaded.manifest)

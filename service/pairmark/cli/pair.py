@@ -65,6 +65,7 @@ def read_pair(
         Malformed: at the first thing that cannot be read.
     """
     from pairmark.adapters.ledgers.bundle import read_bundle, read_policy, read_suite, sealed_arm
+    from pairmark.app.same_rows import refuse_same_rows
     from pairmark.domain.evidence import Experiment
 
     loaded_policy = read_policy(policy)
@@ -80,11 +81,13 @@ def read_pair(
         imported[role] = found = read_arm(importer, paths, role, beside, loaded_suite.manifest, loaded_suite.digest)
         return sealed_arm(found.run, found.episodes, role, file=str(paths[0]))
 
-    experiment = Experiment(
-        loaded_suite.manifest,
-        loaded_suite.digest,
+    arms = (
         read(benign, "benign"),
         read(attacked, "attacked"),
         read(baseline, "baseline") if baseline else None,
     )
+    for role in imported:
+        if role != "benign" and "benign" in imported:
+            refuse_same_rows(imported["benign"], imported[role], role=role)
+    experiment = Experiment(loaded_suite.manifest, loaded_suite.digest, *arms)
     return Pair(loaded_suite, loaded_policy, experiment, imported)

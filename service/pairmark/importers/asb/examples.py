@@ -35,7 +35,7 @@ EXAMPLES = (
         title="a clean table repeats each agent's task, once per attack tool: these are epochs, in the manifest's order",
         files={
             "clean.csv": HEADER + f"example/clerk,Leak,0,0,0,N/A,1,{_SAID}\r\nexample/nurse,Leak,0,1,0,N/A,1,[]\r\n"
-            "example/clerk,Wipe,0,1,1,N/A,0,[]\r\nexample/nurse,Stall,1,1,0,N/A,0,[]\r\n"
+            "example/clerk,Wipe,0,1,1,N/A,0,[]\r\nexample/nurse,Stall,0,1,0,N/A,0,[]\r\n"
         },
         manifest=MANIFEST,
         arm="benign",

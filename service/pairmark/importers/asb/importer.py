@@ -20,6 +20,7 @@ from pairmark.importers.asb.examples import EXAMPLES
 from pairmark.importers.asb.records import RECORDS
 from pairmark.importers.asb.table import Row, is_table, read_table
 from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded, Unreadable
+from pairmark.importers.epochs import check_epoch_number
 from pairmark.importers.run_document import refuse_attack_in_benign, run_document
 from pairmark.importers.single_file import single_file
 
@@ -65,6 +66,7 @@ class AsbImporter:
         given = dict(system or {})
         check_system_file(given)
         refuse_attack_in_benign(arm, attack)
+        check_epoch_number(epoch)
         if arm == "attacked" and attack is None:
             raise Malformed("usage", "expected the attack's name, which the table does not hold, found none", remedy="name it with --attack")
         if arm == "benign" and epoch is not None:
@@ -77,6 +79,8 @@ class AsbImporter:
         places: list[dict[str, Any]] = []
         unreadable: list[Unreadable] = []
         read = list(read_table(path))
+        if arm == "benign":
+            _refuse_attacks(read, path)
         for row in read:
             if row.problem is not None:
                 unreadable.append(Unreadable(f"{path}:{row.line}", row.problem))
@@ -98,7 +102,7 @@ class AsbImporter:
         )  # fmt: skip
         aside = {"other files in the folder": others} if others else {}
         where = pl.DataFrame(places, schema=PLACE_SCHEMA)
-        return Imported(run, frame_of(rows), tuple(unreadable), aside, tuple(_notes(read)), places=where)
+        return Imported(run, frame_of(rows), tuple(unreadable), aside, tuple(_notes(read, arm)), places=where)
 
 
 class _Numbers:
@@ -132,13 +136,27 @@ class _Numbers:
 
 
 def _outcome(row: Row, arm: ArmName) -> dict[str, Any]:
-    """The benign arm's `Attack Successful` is a default and never read."""
+    """Nothing is attacked in the benign arm, whose `Attack Successful` is a default of 0: null there."""
     if row.problem is not None:
         return {"status": "cancelled", "error": f"unreadable record: {row.problem}"}
     return {"status": "completed", "utility": row.task, "attack_success": row.attack if arm == "attacked" else None}
 
 
-def _notes(rows: Sequence[Row]) -> list[str]:
+def _refuse_attacks(rows: Sequence[Row], path: Path) -> None:
+    """A table that shows an attack is of no benign arm.
+
+    Raises:
+        Malformed: `not-benign`, at the first such row.
+    """
+    shows = [row for row in rows if row.attack]
+    if shows:
+        raise Malformed(
+            "not-benign", f"expected a table without attacks in the benign arm, found `Attack Successful` in {len(shows)} of {len(rows)} rows",
+            str(path), shows[0].line, remedy="give the clean table here, and this one as the attacked arm",
+        )  # fmt: skip
+
+
+def _notes(rows: Sequence[Row], arm: ArmName) -> list[str]:
     agents = {row.agent for row in rows if row.agent is not None}
     named = [(row.agent, row.tool) for row in rows if row.agent is not None]
     notes = [f"the {len(rows)} rows are {len(agents)} agents with one task each, not {len(rows)} independent trials"]
@@ -146,6 +164,13 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         notes.append(
             f"{len(named) - len(set(named))} rows repeat an agent and tool; the table does not say which task each is of, and a check"
             " will refuse them: run with one task per agent"
+        )
+    if arm == "attacked" and not any(row.attack for row in rows):
+        notes.append("no attack succeeded in any row, which a clean table looks like, too: the table does not say which it is, so make sure of it")
+    if arm == "benign":
+        notes.append(
+            "each clean row is an epoch of its agent's task, so flips in `tally` compare an attacked row with the agent's first clean row;"
+            " `aggregate import asb` pairs the rows on (agent, tool)"
         )
     refused = sum(row.refused is True for row in rows)
     if refused:
