@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from pairmark.app.errors import NotPermitted, NotSignedIn
 from pairmark.app.moments import moment
-from pairmark.app.people import TOKEN_PREFIX, permissions_of_key, secret_digest
+from pairmark.app.people import TOKEN_PREFIX, key_holds, permissions_of_key, secret_digest
 from pairmark.app.people_records import ApiKey
 from pairmark.app.ports import Tables
 from pairmark.domain.access import Principal, permissions_of
@@ -44,14 +44,11 @@ def sign_in_with_key(tables: Tables, token: str, now: datetime) -> SignedIn:
     key = tables.people.key(key_id)
     holds = hmac.compare_digest(secret_digest(secret), _no_digest if key is None else key.secret_digest)
     member = None if key is None else tables.people.member(key.member)
-    if (
-        not holds or key is None or member is None or member.removed_at is not None or key.revoked_at is not None
-        or (key.expires_at is not None and key.expires_at <= moment(now))
-    ):  # fmt: skip
+    if not holds or key is None or member is None or not key_holds(member, key, now):
         raise NotSignedIn(
             "bad-credentials", "expected an API key that holds, found one that is unknown, expired or revoked", "ask an admin of your organisation for a new one"
         )
-    principal = Principal("key", member.organisation, member.id, permissions_of_key(member, key), key.id)
+    principal = Principal("key", member.organisation, member.id, permissions_of_key(member, key, now), key.id)
     stale = key.last_used_at is None or key.last_used_at <= moment(now - USE_NOTED_EVERY)
     return SignedIn(principal, replace(key, last_used_at=moment(now)) if stale else None)
 
@@ -66,6 +63,6 @@ def sign_in_with_identity(tables: Tables, issuer: str, subject: str) -> SignedIn
     if member is None or member.removed_at is not None:
         raise NotPermitted(
             "unknown-identity", f"expected an identity that a member has, found {shown(subject)} of {shown(issuer)}",
-            "an admin adds it: POST /v1/members with this issuer and subject",
+            "an admin adds it: pairmark people add --issuer --subject (POST /v1/members) with these",
         )
     return SignedIn(Principal("token", member.organisation, member.id, permissions_of(member.roles)))

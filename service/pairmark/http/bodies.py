@@ -17,6 +17,7 @@ from pairmark.adapters.ledgers.ingest import Kind, LedgerFormat
 from pairmark.domain.documents.base import Document, read_document
 from pairmark.domain.errors import Malformed, shown
 from pairmark.http.content_digest import ContentDigest
+from pairmark.http.documented import is_optional
 from pairmark.http.services import WithServices
 from pairmark.http.settings import MIB
 
@@ -38,14 +39,24 @@ class JsonBody:
 
 
 async def json_body(request: Request, services: WithServices) -> JsonBody:
-    """The body of a request that carries a JSON document."""
+    """The body of a request that carries a JSON document. Where the call asks for none (`json_of(..., required=False)`), no bytes are `{}`."""
+    optional = is_optional(request.scope["route"])
+    if not optional:
+        _require_json(request)
+    limit = services.settings.max_document_bytes
+    parts = [part async for part in parts_of(request, limit, "PAIRMARK_MAX_DOCUMENT_BYTES", services.settings.body_seconds)]
+    data = b"".join(parts)
+    if optional and not data:
+        return JsonBody(b"{}")
+    _require_json(request)
+    return JsonBody(data)
+
+
+def _require_json(request: Request) -> None:
     kind = media_type_of(request)
     if kind != "application/json":
         raise Malformed("unsupported-media-type", f"expected Content-Type application/json, found {shown(kind)}", remedy="send JSON")
     _encoding(request, ("identity",))
-    limit = services.settings.max_document_bytes
-    parts = [part async for part in parts_of(request, limit, "PAIRMARK_MAX_DOCUMENT_BYTES", services.settings.body_seconds)]
-    return JsonBody(b"".join(parts))
 
 
 WithJson = Annotated[JsonBody, Depends(json_body)]

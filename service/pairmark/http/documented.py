@@ -22,11 +22,17 @@ ANY = (401, 403, 422, 429, 500, 503)
 """Problems of any call: nobody signed in, not permitted, a parameter that is none, too many requests, a fault, unavailable."""
 
 
-def json_of(model: type[BaseModel]) -> dict[str, Any]:
-    """`openapi_extra` of a route whose body is such a document."""
+def json_of(model: type[BaseModel], *, required: bool = True) -> dict[str, Any]:
+    """`openapi_extra` of a route whose body is such a document; one that is not required is `{}` where no bytes come."""
     BODIES[model.__name__] = model
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
+
+
+def is_optional(route: object) -> bool:
+    """Whether a route says that its body may be left out."""
+    described = getattr(route, "openapi_extra", None) or {}
+    return described.get("requestBody", {}).get("required") is False
 
 
 def answers(*problems: int, **models: type[BaseModel]) -> dict[int | str, dict[str, Any]]:

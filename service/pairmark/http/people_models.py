@@ -87,12 +87,13 @@ class KeyRequest(Document):
 
 
 class KeyAnswer(Strict):
-    """A key without its secret."""
+    """A key without its secret. `scopes` is what it may do at most, `permissions` what of that its member's roles let it do now."""
 
     id: Identifier
     member: Identifier
     label: Text
     scopes: tuple[Permission, ...]
+    permissions: tuple[Permission, ...]
     created_at: Time
     expires_at: Time | None
     last_used_at: Time | None

@@ -16,9 +16,11 @@ from pairmark.app.people import (
     end_key,
     found_organisation,
     join,
+    keys_seen,
     leave,
     make_key,
     member_of_id,
+    permissions_of_key,
 )
 from pairmark.app.people_records import ApiKey, AuditEntry, AuditQuery, Member, Organisation
 from pairmark.app.ports import KeptAnswer, Tables
@@ -47,7 +49,7 @@ from pairmark.http.people_models import (
     OrganisationList,
     OrganisationRequest,
 )
-from pairmark.http.services import WithServices
+from pairmark.http.services import Services, WithServices
 
 router = APIRouter(prefix="/v1", tags=["people"])
 
@@ -144,10 +146,9 @@ def delete_member(member_id: str, services: WithServices) -> Response:
 @router.get("/keys", responses=answers(401, 403, s200=KeyList))
 def get_keys(services: WithServices) -> Response:
     """The caller's own keys; an admin's organisation's."""
-    who = services.principal
     with services.database.reading() as tables:
-        found = [each for each in tables.people.keys(who.owner) if "administer" in who.permissions or each.member == who.member]
-    return changing_json({"items": [key_answer(each) for each in found]})
+        found = keys_seen(tables, services.principal)
+    return changing_json({"items": [key_answer(key, member, services.clock()) for key, member in found]})
 
 
 @router.post("/keys", status_code=201, openapi_extra=json_of(KeyRequest), responses=answers(400, 401, 403, 404, 409, 413, 415, s201=KeyMadeAnswer))
@@ -163,7 +164,7 @@ def post_key(body: WithJson, once: WithOnce, services: WithServices) -> Response
             new_id=services.new_id, new_secret=new_secret, now=services.clock(),
         )  # fmt: skip
         tokens[:] = [made.token]  # the work may run again on a fresh view
-        return kept_json(201, {**key_answer(made.key), "token": None})
+        return kept_json(201, {**_key_answer(tables, made.key, services), "token": None})
 
     answer = once.answer(make)
     if not tokens:
@@ -175,7 +176,11 @@ def post_key(body: WithJson, once: WithOnce, services: WithServices) -> Response
 @router.delete("/keys/{key_id}", responses=answers(401, 403, 404, s200=KeyAnswer))
 def delete_key(key_id: str, services: WithServices) -> Response:
     """Revoke a key."""
-    return changing_json(key_answer(services.database.write(lambda tables: end_key(tables, services.principal, key_id, services.clock()))))
+
+    def end(tables: Tables) -> dict[str, Any]:
+        return _key_answer(tables, end_key(tables, services.principal, key_id, services.clock()), services)
+
+    return changing_json(services.database.write(end))
 
 
 class AuditParams(PageParams):
@@ -225,12 +230,18 @@ def _tag(member: Member) -> str:
     return f'"{digest_of(member_answer(member))}"'
 
 
-def key_answer(key: ApiKey) -> dict[str, Any]:
-    """A key as answers show it, without its secret."""
+def key_answer(key: ApiKey, member: Member, now: datetime) -> dict[str, Any]:
+    """A member's key as answers show it, without its secret, and with what it opens now."""
+    opens = permissions_of_key(member, key, now)
     return {
-        "id": key.id, "member": key.member, "label": key.label, "scopes": list(key.scopes), "created_at": key.created_at,
+        "id": key.id, "member": key.member, "label": key.label, "scopes": list(key.scopes),
+        "permissions": [each for each in PERMISSIONS if each in opens], "created_at": key.created_at,
         "expires_at": key.expires_at, "last_used_at": key.last_used_at, "revoked_at": key.revoked_at,
     }  # fmt: skip
+
+
+def _key_answer(tables: Tables, key: ApiKey, services: Services) -> dict[str, Any]:
+    return key_answer(key, member_of_id(tables, services.principal, key.member), services.clock())
 
 
 def audit_answer(entry: AuditEntry) -> dict[str, Any]:

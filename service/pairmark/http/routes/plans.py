@@ -16,7 +16,7 @@ from pairmark.http.services import WithServices
 router = APIRouter(prefix="/v1/plans", tags=["plans"])
 
 
-@router.post("", openapi_extra=json_of(PlanRequest), responses=answers(400, 404, 409, 413, 415, s200=EvaluationPlan))
+@router.post("", openapi_extra=json_of(PlanRequest, required=False), responses=answers(400, 404, 409, 413, 415, s200=EvaluationPlan))
 def post_plan(body: WithJson, once: WithOnce, services: WithServices) -> Response:
     """Plan an evaluation. Nothing is stored, so an Idempotency-Key only replays the answer."""
     request, _ = body.read(PlanRequest)

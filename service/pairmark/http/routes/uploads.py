@@ -110,7 +110,7 @@ def delete_upload(run_id: str, upload_id: str, services: WithServices) -> Respon
 
 
 @router.post(
-    "/{upload_id}/seal", status_code=201, openapi_extra=json_of(UploadSeal),
+    "/{upload_id}/seal", status_code=201, openapi_extra=json_of(UploadSeal, required=False),
     responses=answers(400, 404, 409, 413, 415, 507, s201=RunAnswer, s200=RunAnswer),
 )  # fmt: skip
 def post_seal(run_id: str, upload_id: str, body: WithJson, once: WithOnce, services: WithServices) -> Response:

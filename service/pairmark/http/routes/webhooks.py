@@ -86,7 +86,8 @@ def get_deliveries(webhook_id: str, params: Annotated[PageParams, Query()], serv
 
 
 @router.post(
-    "/{webhook_id}/deliveries/{delivery_id}/retry", openapi_extra=json_of(RetryRequest), responses=answers(400, 404, 409, 413, 415, s200=DeliveryAnswer)
+    "/{webhook_id}/deliveries/{delivery_id}/retry", openapi_extra=json_of(RetryRequest, required=False),
+    responses=answers(400, 404, 409, 413, 415, s200=DeliveryAnswer),
 )
 def post_retry(webhook_id: str, delivery_id: str, body: WithJson, once: WithOnce, services: WithServices) -> Response:
     """Have a delivery tried at once, whatever became of it."""
