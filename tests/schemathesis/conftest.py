@@ -72,7 +72,7 @@ def _records(made: Target) -> None:
     digest = made.done("POST", "/v1/suites", world.suite_manifest())["digest"]
     for day in DAYS[:2]:
         dated = world.edit_run("all", "/started_at", f"{day}T00:00:00+00:00")
-        ids = {}
+        ids: dict[str, str] = {}
         for role in world.sides:
             ids[role] = made.done("POST", "/v1/runs", dated.run(role))["id"]
             made.done("PUT", f"/v1/runs/{ids[role]}/episodes", dated.files()[f"{role}/episodes.jsonl"])

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.python import asgi
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -41,6 +42,7 @@ def ask_anything(target: Target, callers: tuple[str, ...], examples: int) -> dic
     seen: dict[str, set[tuple[str, int]]] = {}
     problems: list[Exception] = []
     for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
         operation = result.ok()
         name = f"{operation.method.upper()} {operation.path}"
         seen[name] = set()
@@ -60,7 +62,8 @@ def _asking(
     target: Target, callers: tuple[str, ...], operation: Any, mode: GenerationMode, examples: int, answers: set[tuple[str, int]]
 ) -> Callable[[], None]:
     name = f"{operation.method.upper()} {operation.path}"
-    client = asgi.get_client(target.service.app)
+    app: Any = target.service.app
+    client = asgi.get_client(app)
 
     @settings(
         max_examples=examples, phases=(Phase.generate,), derandomize=True, database=None, deadline=None,
