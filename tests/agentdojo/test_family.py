@@ -63,6 +63,11 @@ def test_what_the_folder_is_called_is_the_arm_whatever_the_files_call_it(samples
 def test_seeds_of_a_real_run_are_epochs(samples: Samples, tmp_path: Path) -> None:
     for seed in (7, 11):
         shutil.copytree(samples.runs / DRIFT, tmp_path / f"seed-{seed}" / DRIFT)
+    with pytest.raises(Malformed, match="copied-epoch"):  # which the second one is, until it took another time
+        IMPORTER.read([tmp_path], suite=samples.suite, suite_digest=samples.digest, arm="attacked")
+    for path in (tmp_path / "seed-11").rglob("*.json"):
+        value = json.loads(path.read_bytes())
+        path.write_text(json.dumps({**value, "duration": (value.get("duration") or 0) + 1}), encoding="utf-8")
     found = IMPORTER.read([tmp_path], suite=samples.suite, suite_digest=samples.digest, arm="attacked")
     assert found.run["epochs"] == [{"epoch": 1, "seed": 7}, {"epoch": 2, "seed": 11}]
     assert (found.episodes.height, found.episodes["utility"].sum(), found.episodes["attack_success"].sum()) == (1120, 304, 10)

@@ -77,7 +77,7 @@ def test_ids_are_qualified_where_the_manifest_spans_several_suites(tmp_path: Pat
 
 
 def test_several_paths_are_epochs_in_their_order(tmp_path: Path) -> None:
-    found = read([pipeline(tmp_path / "second"), pipeline(tmp_path / "first")], "benign")
+    found = read([pipeline(tmp_path / "second" / "model"), pipeline(tmp_path / "first" / "model")], "benign")
     assert found.run["epochs"] == [{"epoch": 1, "seed": None}, {"epoch": 2, "seed": None}]
     assert found.episodes["epoch"].to_list() == [1, 2]
 

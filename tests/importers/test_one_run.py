@@ -77,10 +77,15 @@ def test_an_observed_manifest_with_another_label_is_noted(
     assert any("benchmark version" in note for note in notes) is noted
 
 
-def test_the_pipelines_name_in_the_file_is_not_looked_at(tmp_path: Path) -> None:
-    for number in range(2):
-        put(tmp_path, record(f"user_task_{number}", pipeline_name=f"model-{number}"))
+def test_the_pipelines_name_in_the_files_may_be_another_than_the_folders_but_is_one(tmp_path: Path) -> None:
+    put(tmp_path, record("user_task_0", pipeline_name="model-0"))
+    without = record("user_task_1", leave_out=["pipeline_name"])
+    put(tmp_path, without)
     assert read(tmp_path, "benign").episodes.height == 2
+    put(tmp_path, {**without, "pipeline_name": "model-1"})
+    with pytest.raises(Malformed, match=r"model-0.*model-1") as caught:
+        read(tmp_path, "benign")
+    assert caught.value.code == "mixed-pipeline-names"
 
 
 @pytest.mark.parametrize(

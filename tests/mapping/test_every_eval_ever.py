@@ -64,6 +64,14 @@ def test_the_aggregate_record_says_what_it_can(tmp_path: Path) -> None:
         read(tmp_path / "r")
 
 
+def test_an_attack_that_the_aggregate_record_names_otherwise_is_a_contradiction(tmp_path: Path) -> None:
+    folder = lay_out(tmp_path / "r")
+    name = read(folder).run["attack"]["name"]
+    assert read(folder, attack=name).run["attack"]["name"] == name
+    with pytest.raises(Malformed, match="contradiction"):
+        read(folder, attack="something-else")
+
+
 def test_without_an_aggregate_record_the_attack_has_to_be_named(tmp_path: Path) -> None:
     folder = lay_out(tmp_path / "r")
     (folder / "r.json").unlink()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
+from rfc8785 import CanonicalizationError
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import Document, Identifier, SafeInteger, Strict, malformed_from
 from pairmark.domain.documents.episode import Status
-from pairmark.domain.errors import Malformed
+from pairmark.domain.errors import Malformed, one_line
 from pairmark.importers.mapping_yaml import read_yaml
 
 Scalar = bool | int | float | str | None
@@ -284,7 +285,13 @@ def check_mapping(value: Any, *, file: str | None = None) -> Mapping:
     """
     if not isinstance(value, dict):
         raise Malformed("not-an-object", "expected a mapping with keys", file, 1, "", "see docs/mapping.md")
-    data = canonical_bytes(value)
+    try:
+        data = canonical_bytes(value)
+    except CanonicalizationError as problem:
+        raise Malformed(
+            "bad-mapping", f"expected a mapping of whole characters and plain numbers, found: {one_line(str(problem), 200)}", file, None, "",
+            "see docs/mapping.md",
+        ) from None  # fmt: skip
     try:
         return Mapping.model_validate_json(data)
     except ValidationError as problem:

@@ -30,6 +30,7 @@ class Facts(NamedTuple):
     system_prompt: Prompt | None
     is_silent: bool
     settings: str | None
+    pipeline: str | None
 
 
 def facts_of(record: Record) -> Facts:
@@ -39,7 +40,7 @@ def facts_of(record: Record) -> Facts:
     if messages and messages[0].role == "system":
         text = messages[0].text
         prompt = _known_prompt(text) if len(text) <= _USUAL_CHARACTERS else _prompt(text)
-    return Facts(record.benchmark_version, record.package_version, prompt, not messages, record.settings)
+    return Facts(record.benchmark_version, record.package_version, prompt, not messages, record.settings, record.pipeline)
 
 
 def _prompt(text: str) -> Prompt:

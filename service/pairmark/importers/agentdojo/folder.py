@@ -112,6 +112,11 @@ def _only_pipeline(seed: Path) -> Path:
     return inner[0]
 
 
+def is_seed(path: Path) -> bool:
+    """Whether the folder's own name states a seed."""
+    return _SEED.fullmatch(path.name) is not None
+
+
 def _seed_of(path: Path) -> int | None:
     """The seed that the folder's own name or that of the folder it lies in states."""
     for name in (path.name, path.parent.name):

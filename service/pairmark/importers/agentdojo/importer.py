@@ -14,9 +14,11 @@ from pairmark.domain.errors import Malformed, shown
 from pairmark.importers.agentdojo.examples import EXAMPLES
 from pairmark.importers.agentdojo.folder import NO_ATTACK, SUFFIX, Shelf, is_pipeline, pipeline_folders, shelves
 from pairmark.importers.agentdojo.ledger import read_ledger
+from pairmark.importers.agentdojo.one_arm import check_one_arm, is_same_record
 from pairmark.importers.agentdojo.records import RECORDS
 from pairmark.importers.agentdojo.sameness import OneRun
 from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded
+from pairmark.importers.epochs import check_epoch_number, refuse_copies
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,9 @@ class AgentDojoImporter:
 
         given = dict(system or {})
         check_system_file(given)
+        check_epoch_number(epoch)
         folders = pipeline_folders(paths, epoch)
+        check_one_arm(folders)
         ids = Ids.of(suite)
         outward: list[Path] = []
         found = [(folder.epoch, shelf) for folder in folders for shelf in shelves(folder.path, outward)]
@@ -106,6 +110,8 @@ class AgentDojoImporter:
         ledger = read_ledger(chosen.episodes, ids.name, OneRun(suite), attacked=attack is not None)
         one_run = ledger.one_run
         one_run.check()
+        places = ledger.frame.select(list(PLACE_SCHEMA))
+        refuse_copies(ledger.frame, places=places, is_same=is_same_record, fewest=1)
         recorded = {"system_prompt_digest": one_run.system_prompt_digest}
         run = {
             "schema": "pairmark/run/v1",
@@ -122,7 +128,7 @@ class AgentDojoImporter:
         }
         return Imported(
             run, in_canonical_order(ledger.frame.select(list(EPISODE_SCHEMA))), ledger.unreadable, dict(sorted(chosen.set_aside.items())),
-            one_run.notes(), places=ledger.frame.select(list(PLACE_SCHEMA)),
+            one_run.notes(), places=places,
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pairmark.importers.agentdojo.record import Record
+from pairmark.importers.failures import is_infrastructure
 
 if TYPE_CHECKING:
     from pairmark.domain.documents.episode import Status
@@ -51,14 +52,12 @@ def error_status(text: str) -> Status:
     """
     if _OWN_CONTEXT_LIMIT.search(text):
         return "agent_limit"
+    if _OWN_SERVER_ERROR.search(text) or is_infrastructure(text):
+        return "infra_error"
     if _BLOCKED.search(text):
         return "provider_block"
-    if _OWN_SERVER_ERROR.search(text):
-        return "infra_error"
     code = _STATUS_CODE.search(text)
-    if code is not None and (
-        code["code"] in ("401", "402", "403", "408", "409", "425", "429") or code["code"][0] == "5"
-    ):
+    if code is not None and code["code"] in ("401", "403", "408", "409", "425"):
         return "infra_error"
     return "agent_limit" if _LIMIT.search(text) else "infra_error"
 

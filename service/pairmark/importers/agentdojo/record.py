@@ -43,6 +43,7 @@ class Record:
         duration: seconds.
         plain: whether it was read the quick way, which says how its numbers are written.
         settings: switches of the defense that a fork writes beside the episode, as `name=value`, in their order.
+        pipeline: name of the pipeline, as its author called it: no sign of a defense.
     """
 
     suite: str
@@ -59,6 +60,7 @@ class Record:
     package_version: str | None
     plain: bool = False
     settings: str | None = None
+    pipeline: str | None = None
 
     @property
     def system_prompt(self) -> str | None:
@@ -110,6 +112,7 @@ def _usual(value: Usual, messages: tuple[Message, ...]) -> Record:
         value.benchmark_version,
         value.agentdojo_package_version,
         plain=True,
+        pipeline=value.pipeline_name,
     )
 
 
@@ -134,6 +137,7 @@ def _record(value: Mapping[str, Any], messages: tuple[Message, ...], *, plain: b
         package_version=_field(value, "agentdojo_package_version", (str,)),
         plain=plain,
         settings=", ".join(f"{name}={value[name]}" for name in SETTINGS if isinstance(value.get(name), bool)) or None,
+        pipeline=_field(value, "pipeline_name", (str,)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether files are of one run: same package, same benchmark version, same system prompt, same switches of the defense."""
+"""Whether files are of one run: same package, benchmark version, system prompt and pipeline, same switches of the defense."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class OneRun:
         self._suite = suite
         self._seen: dict[str, dict[_Value, tuple[int, str]]] = {
             "benchmark version": {}, "package version": {}, "system prompt": {}, "defense setting": {},
+            "pipeline name": {},
         }  # fmt: skip
 
     def add(self, facts: Facts, count: int, first: str) -> None:
@@ -27,6 +28,8 @@ class OneRun:
         if not facts.is_silent:
             self._add("system prompt", facts.system_prompt, count, first)
         self._add("defense setting", facts.settings, count, first)
+        if facts.pipeline is not None:
+            self._add("pipeline name", facts.pipeline, count, first)
 
     def _add(self, name: str, value: _Value, count: int, first: str) -> None:
         before, earlier = self._seen[name].get(value, (0, first))

@@ -99,8 +99,8 @@ def _identity() -> list[str]:
 def _part_from(line: bytes) -> Part:
     columns, unreadable, facts = json.loads(line)
     stated = [
-        (Facts(version, package, None if prompt is None else Prompt(*prompt), silent, settings), count, first)
-        for (version, package, prompt, silent, settings), count, first in facts
+        (Facts(version, package, None if prompt is None else Prompt(*prompt), silent, settings, pipeline), count, first)
+        for (version, package, prompt, silent, settings, pipeline), count, first in facts
     ]
     return Part(columns, [(row, reason) for row, reason in unreadable], stated)
 

@@ -70,8 +70,8 @@ class EveryEvalEverImporter:
             )  # fmt: skip
         evaluation = _one_evaluation(files, arm)
         said = said_beside(files, evaluation, NAME_OF_ARM[arm])
-        if arm == "attacked" and attack is None:
-            attack = said.attack
+        if arm == "attacked":
+            attack = _the_attack(said.attack, attack)
         reader = GenericImporter(mapping=check_mapping(mapping_value()))
         try:
             found = reader.read(
@@ -151,6 +151,16 @@ def _joined(given: Mapping[str, Any], said: Said) -> dict[str, Any]:
     if said.version is not None:
         harness["version"] = agreed(said.version, harness.get("version"), "/harness/version")
     return {**given, **({"system": system} if system else {}), **({"harness": harness} if harness else {})}
+
+
+def _the_attack(said: str | None, given: str | None) -> str | None:
+    """The attack's name, as the aggregate record or the caller has it; two that differ are refused."""
+    if said is not None and given is not None and said != given:
+        raise Malformed(
+            "contradiction", f"expected the attack {shown(said, 120)} as the aggregate record says, found {shown(given, 120)}",
+            pointer="/attack/name", remedy="leave --attack out, or correct the aggregate record",
+        )  # fmt: skip
+    return said if said is not None else given
 
 
 def _in_our_words(problem: Malformed) -> Malformed:

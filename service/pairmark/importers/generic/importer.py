@@ -14,6 +14,7 @@ from pairmark.domain.episodes import EPISODE_SCHEMA, in_canonical_order
 from pairmark.domain.errors import Malformed, shown
 from pairmark.importers import mapping as mappings
 from pairmark.importers.base import ArmName, Example, Fact, Imported, Recorded, Understood
+from pairmark.importers.epochs import check_epoch_number, refuse_copies
 from pairmark.importers.generic.columns import Columns, source_columns
 from pairmark.importers.generic.examples import EXAMPLES
 from pairmark.importers.generic.facts import RunFacts
@@ -81,6 +82,7 @@ class GenericImporter:
     ) -> Imported:
         given = dict(system or {})
         check_system_file(given)
+        check_epoch_number(epoch)
         mapping = self._mapping(paths)
         _check_arm(mapping, arm, attack, epoch)
         outward: list[Path] = []
@@ -102,6 +104,7 @@ class GenericImporter:
                 remedy="check `where` and `arms` in the mapping, and the attack",
             )  # fmt: skip
         ledger = in_canonical_order(pl.concat(frames))
+        refuse_copies(ledger)
         name = None if arm == "benign" else _attack(mapping, columns, attack)
         run = {
             "schema": "pairmark/run/v1",

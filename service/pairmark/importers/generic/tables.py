@@ -38,6 +38,7 @@ def csv_frames(chunks: Iterator[bytes], columns: Iterable[str], *, file: str, de
     _check_header(header, wanted, file, delimiter)
     first = 2
     for block in _row_blocks(rest, file):
+        _check_quotes(block, file, delimiter, first)
         # Whole rows in memory: over a file object of ours Arrow reads ahead in a thread that may outlive the interpreter.
         data = pa.py_buffer(header + b"\n" + block)
         try:
@@ -79,8 +80,27 @@ def _row_blocks(chunks: Iterable[bytes], file: str) -> Iterator[bytes]:
                 "too-large", f"expected rows of at most {MAX_LINE_BYTES} bytes, found a longer one", file,
                 remedy="check that every quote is closed",
             )  # fmt: skip
+    if odd:
+        raise Malformed(
+            "open-quote", "expected every quote to be closed, found the file to end inside one: the rows behind it would be lost", file,
+            remedy="close the quote, or write a quote inside a quoted value twice",
+        )  # fmt: skip
     if waiting.strip():
         yield bytes(waiting)
+
+
+def _check_quotes(block: bytes, file: str, delimiter: str, first: int) -> None:
+    """Refuse a quote that opens within a value, or closes before its end: a parser would join what are several rows."""
+    letters = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
+    at = np.flatnonzero(letters == _QUOTE)
+    bounds = np.frombuffer(f'"{delimiter}\n'.encode(), dtype=np.uint8)
+    opens, closes = at[0::2], at[1::2]
+    wrong = opens[~np.isin(letters[opens - 1], bounds)].tolist() + closes[~np.isin(letters[closes + 1], [*bounds, b"\r"[0]])].tolist()
+    if wrong:
+        raise Malformed(
+            "bad-quote", "expected quotes around whole values, found one inside a value, or an earlier one that is not closed", file,
+            first + block.count(b"\n", 0, min(wrong) - 1), remedy="quote the whole value, and write a quote inside it twice",
+        )  # fmt: skip
 
 
 def _with_header(chunks: Iterator[bytes], file: str) -> tuple[bytes, Iterator[bytes]]:

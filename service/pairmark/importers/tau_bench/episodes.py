@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pairmark.domain.canonical import DIGEST_PREFIX, digest_of
+from pairmark.importers.failures import is_infrastructure
 from pairmark.importers.tau_bench.items import Item
 
 MAX_ERROR_CHARACTERS = 2000
@@ -49,7 +50,11 @@ def transcript_digest(messages: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def row_of(item: Item) -> dict[str, Any]:
-    """The outcome columns. A reward beside an exception was never worked out: it is a default, and no outcome."""
+    """The outcome columns. A reward beside an exception was never worked out: it is a default, and no outcome.
+
+    An overflow of the context is the agent's own failure, whatever the reward says. A provider's refusal is an outcome too; a
+    reward of 1 beside it contradicts it, and leaves utility unknown.
+    """
     if item.problem is not None:
         return {"status": "cancelled", "error": f"unreadable record: {item.problem}"}
     shown = {
@@ -59,10 +64,12 @@ def row_of(item: Item) -> dict[str, Any]:
     if item.error is None:
         return {"status": "completed" if item.graded else "agent_limit", "utility": item.success, "error": None, **shown}
     error = _short(item.error)
+    if is_infrastructure(item.error):
+        return {"status": "infra_error", "error": error, **shown}
     if _BLOCKED.search(item.error):
-        return {"status": "provider_block", "utility": item.success, "error": error, **shown}
+        return {"status": "provider_block", "utility": None if item.success else False, "error": error, **shown}
     if _LIMIT.search(item.error):
-        return {"status": "agent_limit", "utility": item.success, "error": error, **shown}
+        return {"status": "agent_limit", "utility": False, "error": error, **shown}
     return {"status": "infra_error", "error": error, **shown}
 
 

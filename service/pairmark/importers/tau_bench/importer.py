@@ -13,6 +13,7 @@ from pairmark.domain.canonical import digest_of_bytes
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed
 from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded, Unreadable
+from pairmark.importers.epochs import check_epoch_number, refuse_copies
 from pairmark.importers.run_document import refuse_attack_in_benign, run_document
 from pairmark.importers.single_file import single_file
 from pairmark.importers.tau_bench.episodes import row_of
@@ -57,6 +58,7 @@ class TauBenchImporter:
         given = dict(system or {})
         check_system_file(given)
         refuse_attack_in_benign(arm, attack)
+        check_epoch_number(epoch)
         path, others = single_file(paths, is_results, WHAT)
         if arm == "attacked":
             raise Malformed("no-attack", "expected runs with injections, found tau-bench, which has none", str(path), remedy="import it as the benign arm")
@@ -84,7 +86,9 @@ class TauBenchImporter:
         aside = {"other files in the folder": others} if others else {}
         notes = () if prompts else ("the file shows no system prompt: system_prompt_digest is unrecorded unless it is given",)
         where = pl.DataFrame(places, schema=PLACE_SCHEMA)
-        return Imported(run, frame_of(rows), tuple(unreadable), aside, notes, places=where)
+        ledger = frame_of(rows)
+        refuse_copies(ledger)
+        return Imported(run, ledger, tuple(unreadable), aside, notes, places=where)
 
 
 def _renumber(rows: Sequence[dict[str, Any]], places: Sequence[dict[str, Any]], epoch: int | None) -> None:

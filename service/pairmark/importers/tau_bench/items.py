@@ -26,6 +26,8 @@ MAX_ITEM_BYTES = 16 * 2**20
 MAX_ITEMS = 200_000
 NEAR_ONE = 1e-6
 _HEAD = 8192
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_BETWEEN = re.compile(rb"[ \t\r\n,]*+")
 _OURS = re.compile(rb'\s*\[\s*\{\s*"task_id"\s*:\s*(?:[0-9]{1,9}|"[^"\\]{1,200}")\s*,\s*"reward"\s*:\s*-?[0-9.eE+-]+\s*,\s*"info"\s*:\s*\{')
 
 
@@ -77,7 +79,7 @@ def items_of(path: Path) -> Iterator[Item]:
     """
     data = bytes_of(path, MAX_FILE_BYTES)
     try:
-        parts = msgspec.json.decode(data, type=list[msgspec.Raw])
+        parts = _parts_of(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise Malformed(
             "not-json", f"expected one JSON list, found: {str(problem) or 'too deep nesting'}", str(path),
@@ -86,7 +88,32 @@ def items_of(path: Path) -> Iterator[Item]:
     if len(parts) > MAX_ITEMS:
         raise Malformed("too-large", f"expected at most {MAX_ITEMS} items, found {len(parts)}", str(path), remedy="is this one run?")
     for number, part in enumerate(parts, 1):
-        yield _item(number, bytes(part))
+        yield _item(number, part)
+
+
+def _parts_of(data: bytes) -> list[bytes]:
+    """The bytes of every item. The parser refuses a whole list for half a surrogate pair: it is shown other characters there,
+    of the same length, and the items are cut out of what was written.
+    """
+    try:
+        return [bytes(part) for part in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        other = _SURROGATE.sub(rb"\\u0041", data)
+        if other == data:
+            raise
+    found, place = [], data.index(b"[") + 1
+    for part in msgspec.json.decode(other, type=list[msgspec.Raw]):
+        size = len(bytes(part))
+        place += _gap(data, place)
+        found.append(data[place : place + size])
+        place += size
+    return found
+
+
+def _gap(data: bytes, place: int) -> int:
+    """How much white space, and the comma, stand before the next item."""
+    found = _BETWEEN.match(data, place)
+    return 0 if found is None else found.end() - place
 
 
 def _item(number: int, data: bytes) -> Item:
