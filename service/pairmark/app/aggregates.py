@@ -56,7 +56,7 @@ def read_aggregate(tables: Tables, aggregate_id: str) -> AggregateKept:
     if document is None:
         raise NotFound(
             "unknown-aggregate", f"expected the id of an aggregate, found {shown(aggregate_id)}",
-            "GET /v1/history?suite=NAME&include=incomparable lists them",
+            "pairmark history SUITE --include incomparable (GET /v1/history) lists them",
         )
     return AggregateKept(aggregate_id, document, stored_document(tables, document), False)
 

@@ -58,5 +58,5 @@ def require_suite(tables: Tables, run: Run) -> None:
     if not any(label.digest == run.suite.digest for label in tables.suites.of_digest(run.suite.digest)):
         raise Malformed(
             "unknown-suite", f"expected the digest of a registered suite, found {run.suite.digest}", None, None, "/suite/digest",
-            "register the suite first: POST /v1/suites",
+            "register the suite first: pairmark suite register (POST /v1/suites)",
         )

@@ -18,7 +18,7 @@ def certification_of_id(tables: Tables, certification_id: str) -> Certification:
     if found is None:
         raise NotFound(
             "unknown-certification", f"expected the id of a certification, found {shown(certification_id)}",
-            "POST /v1/certifications makes one",
+            "pairmark certify (POST /v1/certifications) makes one",
         )
     return found
 

@@ -110,5 +110,5 @@ def _require_logged_disproof(tables: Tables, certification: Certification) -> No
     if not any(isinstance(entry, DisprovedEntry) and entry.body.evidence == certification.disproof for entry in entries):
         raise Conflict(
             "disproof-not-logged", f"expected the disproof {certification.disproof} in the log before its release, found none",
-            "record it: POST /v1/certifications/{id}/disproof",
+            "record it: pairmark disprove (POST /v1/certifications/{id}/disproof)",
         )

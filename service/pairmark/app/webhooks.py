@@ -68,7 +68,7 @@ def webhook_of_id(tables: Tables, principal: Principal, webhook_id: str) -> Webh
     """
     found = tables.webhooks.of_id(webhook_id)
     if found is None or found.organisation != principal.owner:
-        raise NotFound("unknown-webhook", f"expected the id of a webhook, found {shown(webhook_id)}", "GET /v1/webhooks lists them")
+        raise NotFound("unknown-webhook", f"expected the id of a webhook, found {shown(webhook_id)}", "pairmark webhooks list (GET /v1/webhooks) lists them")
     return found
 
 
@@ -91,7 +91,7 @@ def try_again(tables: Tables, principal: Principal, webhook_id: str, delivery_id
     webhook = webhook_of_id(tables, principal, webhook_id)
     found = tables.webhooks.delivery(delivery_id)
     if found is None or found.webhook != webhook_id:
-        raise NotFound("unknown-delivery", f"expected the id of a delivery, found {shown(delivery_id)}", "GET /v1/webhooks/{id}/deliveries lists them")
+        raise NotFound("unknown-delivery", f"expected the id of a delivery, found {shown(delivery_id)}", "pairmark webhooks deliveries (GET /v1/webhooks/{id}/deliveries) lists them")
     if webhook.removed_at is not None:
         raise Malformed("webhook-removed", f"expected a webhook that stands, found it removed at {webhook.removed_at}", remedy="add it again")
     again = replace(found, state="waiting", next_at=moment(now))

@@ -107,12 +107,12 @@ def cancel(tables: Tables, certification_id: str, now: datetime) -> CancelledJob
         if tables.certifications.of_id(certification_id) is None:
             raise NotFound(
                 "unknown-certification", f"expected the id of a certification, found {shown(certification_id)}",
-                "POST /v1/certifications makes one",
+                "pairmark certify (POST /v1/certifications) makes one",
             )
         require_own_certification(tables, certification_id)
         raise Conflict(
             "already-done", f"expected a certification that waits, found {certification_id} done",
-            "what is certified can be revoked: POST /v1/certificates/{id}/revoke",
+            "what is certified can be revoked: pairmark revoke (POST /v1/certificates/{id}/revoke)",
         )
     require_own_runs(tables, [run for run in (job.request["benign"], job.request["attacked"], job.request["baseline"]) if run is not None])
     cancelled = CancelledJob(job.id, job.request, job.created_at, moment(now))

@@ -44,6 +44,7 @@ def certify(
         except KeyboardInterrupt:
             cancel(client, waited)
             raise
+        signs_in = format_ is Format.TEXT and client.people.me().via in ("key", "token")
     report = reply.value["report"]
     if format_ is Format.JSON:
         say_bytes(canonical_bytes(reply.value))
@@ -57,4 +58,6 @@ def certify(
         say(f"certification  {reply.model.id}")
         say(f"certificate    {reply.model.certificate or 'none: only a certified pair gets one'}")
         say_all(report_lines(report))
+        if reply.model.certificate is not None and signs_in:
+            say(f"others cannot see it until: pairmark publish {reply.model.certificate}")
     return OF_VERDICT[report["verdict"]]

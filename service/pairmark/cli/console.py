@@ -89,6 +89,15 @@ def wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
     )  # fmt: skip
 
 
+def shortened(text: object, columns: int) -> str:
+    """Text in at most so many columns, both ends kept: names of one kind often differ at the end."""
+    given = clean(text)
+    if len(given) <= columns:
+        return given
+    tail = (columns - 2) // 2
+    return f"{given[: columns - 2 - tail]}..{given[len(given) - tail :]}"
+
+
 def table(rows: Iterable[tuple[str, ...]], *, right: frozenset[int] = frozenset()) -> list[str]:
     """Rows in aligned columns, two spaces apart; columns in `right` are flush right."""
     kept = [tuple(map(clean, row)) for row in rows]

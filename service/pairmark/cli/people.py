@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pairmark.cli.console import say, say_all, table
+from pairmark.cli.console import clean, say, say_all, table
 from pairmark.cli.db import DatabaseUrl, DataFolder, database_url
 from pairmark.cli.exit_codes import OK
 from pairmark.cli.service import DEFAULT_SERVICE, ServiceUrl, client_of
@@ -35,10 +36,17 @@ def admin_key(data: DataFolder = None, database: DatabaseUrl = None) -> int:
     """Make an admin and its key straight in the database: for the first one, or when all keys are lost. Prints the key once."""
     from pairmark.adapters.sql.database import SqlDatabase
     from pairmark.adapters.sql.ready import require_head
+    from pairmark.app.errors import Unavailable
+    from pairmark.domain.errors import shown
     from pairmark.http.access import admin_key as make
     from pairmark.http.services import new_id, now
 
     url = database_url(data, database)
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
+        raise Unavailable(
+            "no-database", f"expected a database of a service, found none at {shown(url.removeprefix('sqlite:///'))}",
+            "name the service's folder with --data (PAIRMARK_DATA_DIR), or its database with --database (PAIRMARK_DATABASE_URL)",
+        )
     require_head(url)
     opened = SqlDatabase.at(url)
     try:
@@ -54,7 +62,62 @@ def whoami(service: ServiceUrl = DEFAULT_SERVICE) -> int:
     """Say whom the service takes you for, and what you may do."""
     with client_of(service) as client:
         me = client.people.me()
-    say(f"{me.via}: member {me.member or 'none'} of {me.organisation or 'no organisation'}, may {', '.join(me.permissions) or 'nothing'}")
+    may = f"may {', '.join(me.permissions) or 'nothing'}"
+    if me.via == "anonymous":
+        say("nobody: no key was sent, so only what is published can be read; PAIRMARK_API_KEY names a key")
+    elif me.via == "local":
+        say(f"local: this service wants no key yet; {may}")
+    else:
+        say(f"member {me.member} of organisation {me.organisation}, by {f'key {me.key}' if me.key else 'identity provider'}; {may}")
+    return OK
+
+
+@app.command("organisations")
+def organisations(service: ServiceUrl = DEFAULT_SERVICE) -> int:
+    """List your organisation; all of them for whoever runs the service."""
+    with client_of(service) as client:
+        found = client.people.organisations()
+    say_all(table([("organisation", "name", "since"), *((each.id, each.name, each.created_at) for each in found)]))
+    return OK
+
+
+@app.command("found")
+def found_organisation(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the organisation is called.")], service: ServiceUrl = DEFAULT_SERVICE
+) -> int:
+    """Found an organisation, for admins of the one that runs the service. Prints its id."""
+    with client_of(service) as client:
+        made = client.people.found_organisation(name)
+    say(made.id)
+    return OK
+
+
+@app.command("audit")
+def audit(
+    member: Annotated[str | None, typer.Option("--member", metavar="ID", help="Only what this member changed.")] = None,
+    action: Annotated[str | None, typer.Option("--action", metavar="CALL", help="Only this call, such as 'POST /v1/runs'.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Changes to show.")] = 50,
+    organisation: Organisation = None,
+    service: ServiceUrl = DEFAULT_SERVICE,
+) -> int:
+    """List changes of state, the newest first, for admins: when, who, what, from where, and which rows."""
+    from itertools import islice
+
+    with client_of(service) as client:
+        found = list(islice(client.people.audit(organisation=organisation, member=member, action=action), limit))
+    for each in found:
+        say(clean(f"{each.at}  {each.action}  {each.member or each.via}  from {each.address or 'an unknown address'}"))
+        say_all(clean(f"  {change['table']} {change['row']}") for change in each.changes)
+    return OK
+
+
+@app.command("keys")
+def list_keys(service: ServiceUrl = DEFAULT_SERVICE) -> int:
+    """List your keys, as an admin your organisation's, and what each may do now."""
+    with client_of(service) as client:
+        found = client.people.keys()
+    rows = [(each.id, each.label, each.member, ", ".join(each.permissions) or "nothing") for each in found]
+    say_all(table([("key", "label", "member", "may"), *rows]))
     return OK
 
 
@@ -104,6 +167,8 @@ def key(
     service: ServiceUrl = DEFAULT_SERVICE,
 ) -> int:
     """Make an API key and print it, once."""
+    if expires is not None:
+        _require_time(expires)
     with client_of(service) as client:
         made = client.people.make_key(label, member=member, scopes=scope, expires_at=expires)
     say(made.token or "")
@@ -117,3 +182,22 @@ def revoke_key(key_id: Annotated[str, typer.Argument(metavar="KEY", help="The ke
         ended = client.people.revoke_key(key_id)
     say(f"{ended.id} revoked at {ended.revoked_at}")
     return OK
+
+
+def _require_time(text: str) -> None:
+    """Refuse what is no time with an offset, before a service is asked.
+
+    Raises:
+        Malformed: it is none.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from pairmark.domain.documents.base import Time
+    from pairmark.domain.errors import Malformed, shown
+
+    try:
+        TypeAdapter(Time).validate_python(text)
+    except ValidationError:
+        raise Malformed(
+            "usage", f"expected --expires as a time with an offset, found {shown(text)}", remedy="such as 2027-01-01T00:00:00+00:00"
+        ) from None

@@ -21,6 +21,7 @@ from pairmark.client.people_calls import AsyncPeopleCalls, PeopleCalls
 from pairmark.client.steps import Call, Pause, Reply, Steps, answered, ask, get, post, put
 from pairmark.client.uploading import PIECE_BYTES, Progress, upload
 from pairmark.client.verbs import Awaited, Listing, Paged, Verb, Waiting
+from pairmark.client.webhook_calls import AsyncWebhookCalls, WebhookCalls
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.comparison import Comparison, ComparisonSet
 from pairmark.domain.documents.evaluation_plan import EvaluationPlan
@@ -184,6 +185,8 @@ class Client(Verbs, Waiting):
         super().__init__(Connection(base_url, timeout=timeout, transport=transport, key=api_key))
         self.people = PeopleCalls(self._connection)
         """Calls about members, API keys and the audit log."""
+        self.webhooks = WebhookCalls(self._connection)
+        """Calls about webhooks."""
         self.log = LogCalls(self._connection)
         """Calls about the transparency log, and the standing of certificates."""
 
@@ -208,6 +211,8 @@ class AsyncClient(Verbs, Awaited):
         super().__init__(AsyncConnection(base_url, timeout=timeout, transport=transport, key=api_key))
         self.people = AsyncPeopleCalls(self._connection)
         """Calls about members, API keys and the audit log."""
+        self.webhooks = AsyncWebhookCalls(self._connection)
+        """Calls about webhooks."""
         self.log = AsyncLogCalls(self._connection)
         """Calls about the transparency log, and the standing of certificates."""
 

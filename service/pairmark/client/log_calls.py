@@ -60,9 +60,9 @@ class LogVerbs:
         return (yield from ask(get(f"{_at(certificate_id)}/status", {"size": size}), StandingAnswer))
 
     @Verb
-    def publish(self, certificate_id: str, *, key: str | None = None) -> Steps[Reply[PublishedAnswer]]:
-        """The receipt of a certificate."""
-        return (yield from ask(post(f"{_at(certificate_id)}/publish", b"{}", key), PublishedAnswer))
+    def publish(self, certificate_id: str, *, episodes: str = "public", key: str | None = None) -> Steps[Reply[PublishedAnswer]]:
+        """Let everybody read a certificate, and, if `episodes` is public, its episodes; its receipt."""
+        return (yield from ask(post(f"{_at(certificate_id)}/publish", canonical_bytes({"episodes": episodes}), key), PublishedAnswer))
 
     @Verb
     def revoke(self, certificate_id: str, reason: str, note: str | None = None, *, key: str | None = None) -> Steps[Reply[StatusChangeAnswer]]:

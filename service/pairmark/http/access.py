@@ -145,7 +145,7 @@ class Access:
             with self.database.reading() as tables:
                 return sign_in_with_key(tables, token, now)
         if self.oidc is None:
-            raise NotSignedIn("bad-credentials", "expected an API key, found another token", "send `Authorization: Bearer pmk...`")
+            raise NotSignedIn("bad-credentials", "expected an API key, found another token", "put an API key into PAIRMARK_API_KEY (`Authorization: Bearer pmk...`)")
         identity = self.oidc.identity(token, now.timestamp())
         with self.database.reading() as tables:
             return sign_in_with_identity(tables, identity.issuer, identity.subject)
@@ -154,7 +154,7 @@ class Access:
         if needed is None or needed in principal.permissions:
             return
         if principal.via == "anonymous":
-            raise NotSignedIn("not-signed-in", f"expected a caller who may {needed}, found nobody signed in", "send `Authorization: Bearer` with an API key")
+            raise NotSignedIn("not-signed-in", f"expected a caller who may {needed}, found nobody signed in", "put an API key into PAIRMARK_API_KEY (`Authorization: Bearer`)")
         raise NotPermitted(
             "not-permitted", f"expected a caller who may {needed}, found one who may {', '.join(sorted(principal.permissions)) or 'nothing'}",
             "ask an admin of your organisation for the role",

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import pairmark
 from pairmark.domain.canonical import digest_of_bytes
-from pairmark.http.pages import shown
+from pairmark.http.pages import audit_shown, shown
 from pairmark.http.pages.plots.heat_map import SHAPES, SUCCESS
 from pairmark.http.pages.plots.intervals import difference_scale, interval_bar
 
@@ -54,7 +54,8 @@ def environment() -> Environment:
     )
     for function in (
         shown.percent, shown.points, shown.short_points, shown.decimal, shown.whole, shown.words, shown.name, shown.prose, shown.inline, shown.label, shown.digest,
-        shown.identifier, shown.when, shown.day, shown.segment, shown.defenses, shown.models,
+        shown.identifier, shown.when, shown.day, shown.segment, shown.defenses, shown.models, audit_shown.happened,
+        audit_shown.differences,
     ):
         found.filters[function.__name__] = function
     found.globals.update(query=shown.query, asset=asset_url, interval_bar=interval_bar, shapes=SHAPES, success=SUCCESS, difference_scale=difference_scale, version=pairmark.__version__)
