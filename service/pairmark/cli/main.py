@@ -30,6 +30,7 @@ from pairmark.cli import (
     plan,
     policy,
     prove,
+    publish,
     revoke,
     rules,
     serve,
@@ -38,6 +39,7 @@ from pairmark.cli import (
     supersede,
     tally,
     verify,
+    webhooks,
     worker,
 )
 from pairmark.cli import certify as certify_command
@@ -77,11 +79,13 @@ app.command("submit")(submit.submit)
 app.command("certify")(certify_command.certify)
 app.command("verify")(verify.verify)
 app.command("prove")(prove.prove)
+app.command("publish")(publish.publish)
 app.command("revoke")(revoke.revoke)
 app.command("supersede")(supersede.supersede)
 app.command("disprove")(disprove.disprove)
 app.add_typer(keys.app, name="keys")
 app.add_typer(people.app, name="people")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(log.app, name="log")
 app.command("export")(export.export)
 app.command("history")(history.history)
