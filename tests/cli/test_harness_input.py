@@ -61,6 +61,8 @@ def test_bundles_and_files_of_a_harness_mix(here: Here, tmp_path: Path) -> None:
     bundles = _bundles(here, made, tmp_path / "bundles")
     mixed = _straight(made)
     mixed[mixed.index(made["benign"])] = tmp_path / "bundles/benign"
+    said = mixed.index(f"benign={made['benign-system']}")
+    mixed[said - 1 : said + 1] = []
     assert here("check", *mixed, "--format", "json") == here("check", *bundles, "--format", "json")
 
 
@@ -117,8 +119,9 @@ def test_nothing_that_a_reader_knows(here: Here, pair: Path, tmp_path: Path) -> 
     assert (done.code, done.out) == (2, "")
     assert is_one_line(done.err)
     assert done.err.endswith("[not-recognised]\n")
-    for importer in installed_importers().values():
-        assert f"{importer.name}: " in done.err
+    assert all(name in done.err for name in installed_importers())
+    assert "pairmark import --help" in done.err
+    assert len(done.err) < 500
 
 
 def test_files_that_two_readers_recognise_want_a_name(here: Here, pair: Path, tmp_path: Path) -> None:
@@ -141,6 +144,11 @@ def test_files_that_two_readers_recognise_want_a_name(here: Here, pair: Path, tm
         (["--epoch", "x"], "expected --epoch to be a number"),
         (["--epoch", "0"], "expected --epoch to be a number"),
         (["--system", "a", "--system", "b"], "expected --system once"),
+        (["--system", "attackd=a"], "benign=, attacked=, baseline= or neither, found 'attackd='"),
+        (["--harness", "Benign=generic"], "write --harness benign="),
+        (["--attack", "baselin=a"], "write --attack baseline="),
+        (["--epoch", "atacked=2"], "write --epoch attacked="),
+        (["--mapping", "benig=m.yaml"], "write --mapping benign="),
         (["--attack", "benign=a", "--attack", "benign=b"], "expected --attack once"),
         (["--mapping", "none.yaml"], "none.yaml"),
         (["--harness", "nobody"], "nobody"),

@@ -13,7 +13,7 @@ from pairmark.cli.exit_codes import OK
 def config(
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")] = "text",
 ) -> int:
-    """Show every setting of the service: its variable, value, where that came from, default and meaning. Secrets are masked."""
+    """Show every setting of the service. Its variable, value, where that came from, default and meaning; secrets are masked."""
     import os
     from dataclasses import asdict
 

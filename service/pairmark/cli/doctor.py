@@ -93,7 +93,7 @@ def doctor(
                 problems["attacked"] = problem
                 del arms["attacked"]
         if not arms:
-            raise problems["attacked"] if attack is not None else problems["benign"]
+            raise problems["attacked"] if attack is not None or problems["benign"].code == "not-benign" else problems["benign"]
     found = examine(arms, records_of(importer), rules, None if loaded is None else loaded.manifest)
     if output is not None:
         _write(output, found.system)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 _COUNTED = ("status", "utility", "attack_success", "delivered", "attacker_actions", "served_model", "attempt", "epoch")
 """Columns whose values are shown where the importer itself says nothing of them."""
 
+_NUMBERS = ("duration_ms", "attacker_actions")
+_FEW = 5
+"""Values up to which a column of numbers is listed: more are shown as a range. JSON lists them either way."""
+
 _FACT_OF = {"status": "aborts", "attempt": "attempts", "epoch": "seeds"}
 
 
@@ -66,12 +70,27 @@ def explanation_lines(importer: Importer, imported: Imported) -> Iterator[str]:
         source = "" if each.source is None else f" from {each.source}"
         unknown = f"; unknown in {each.unknown} of {each.rows} rows" if each.unknown else ""
         yield from wrapped(f"{each.target}{source}{unknown}", "      ", "  ")
+        if each.target in _NUMBERS and (span := _span(each)) is not None:
+            yield f"      {span}"
+            continue
         rows = [(f"      {reading.value}", f"{reading.rows}", _became(reading.value, reading.meaning)) for reading in each.readings]
         yield from table(rows, right=frozenset({1}))
         if each.further:
             yield f"      … and {each.further} further values"
     if nothing:
         yield from wrapped(f"{', '.join(nothing)}", "      ", "  unknown in every row: ")
+
+
+def _span(each: Understood) -> str | None:
+    """The range of a column of numbers, over the values that are listed; null where it has few, or some that are none."""
+    if len(each.readings) <= _FEW or any(reading.meaning is None for reading in each.readings):
+        return None
+    try:
+        numbers = sorted((float(reading.value), reading.value) for reading in each.readings)
+    except ValueError:
+        return None
+    among = f" among the {len(numbers)} most frequent of {len(numbers) + each.further} values" if each.further else f", {len(numbers)} values"
+    return f"{numbers[0][1]} to {numbers[-1][1]}{among}"
 
 
 def _became(value: str, meaning: str | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from pairmark.importers.base import Imported, Importer
     from pairmark.importers.mapping_yaml import ReadYaml
 
-ROLES = ("benign", "attacked", "baseline")
+ROLES: tuple[Role, ...] = ("benign", "attacked", "baseline")
+_CARRIES = {"harness": "harness", "attack": "attack", "system": "system", "epoch": "epochs", "mapping": "meaning"}
 _FOR_ONE = "ROLE=… is for one arm"
 
 HarnessOption = Annotated[
@@ -74,6 +76,29 @@ class HarnessOptions:
         )  # fmt: skip
 
 
+    def check_used(self, bundles: Sequence[Role], roles: Sequence[Role]) -> None:
+        """Refuse what is said beside bundles, which say it themselves, or of an arm that is not given.
+
+        Raises:
+            Malformed: `usage`; otherwise it would be ignored without a word.
+        """
+        from pairmark.domain.errors import Malformed
+
+        for name, values in self.given.items():
+            for role in ROLES:
+                _for_role(name, values, role)
+            asked = [before if equals and before in ROLES else None for before, equals, _ in (value.partition("=") for value in values)]
+            for of in asked:
+                if of is not None and of not in roles:
+                    raise Malformed("usage", f"expected --{name} {of}=… beside --{of}, found no --{of}", remedy=f"give --{of}, or leave it out")
+                if of in bundles or (of is None and len(bundles) == len(roles)):
+                    which = "every arm" if of is None else f"the {of} arm"
+                    raise Malformed(
+                        "usage", f"expected --{name} beside a harness' own files, found that {which} is a bundle, which carries its {_CARRIES[name]} already",
+                        remedy="leave it out, or import the run's files again with it",
+                    )  # fmt: skip
+
+
 def harness_options(**given: list[str] | None) -> HarnessOptions:
     """The options of a command; each `None` where it was not given."""
     return HarnessOptions({name: tuple(values) for name, values in given.items() if values})
@@ -89,6 +114,7 @@ def _for_role(name: str, values: Sequence[str], role: str, *, alone: bool = Fals
             if before == role:
                 own.append(rest)
         else:
+            _refuse_misspelt(name, value, before if equals else "")
             general.append(value)
     for found in (own, general):
         if len(found) > 1:
@@ -98,6 +124,24 @@ def _for_role(name: str, values: Sequence[str], role: str, *, alone: bool = Fals
             )  # fmt: skip
     chosen = own if alone else own or general
     return chosen[0] if chosen else None
+
+
+def _refuse_misspelt(name: str, value: str, before: str) -> None:
+    """Refuse a word before `=` that was meant as a role; a file may be called so.
+
+    Raises:
+        Malformed: `usage`.
+    """
+    from difflib import get_close_matches
+
+    from pairmark.domain.errors import Malformed, shown
+
+    near = get_close_matches(before.lower(), ROLES, 1)
+    if near and not Path(value).exists():
+        raise Malformed(
+            "usage", f"expected --{name} with one of {', '.join(f'{role}=' for role in ROLES)} or neither, found {shown(before + '=')}",
+            remedy=f"write --{name} {near[0]}=…",
+        )  # fmt: skip
 
 
 def _epoch(text: str | None) -> int | None:
@@ -186,21 +230,50 @@ def read_arm(
     """
     from pairmark.cli.import_ import read_system_file
 
-    return importer.read(
-        paths,
-        suite=suite,
-        suite_digest=suite_digest,
-        arm="benign" if role == "benign" else "attacked",
-        attack=beside.attack,
-        epoch=beside.epoch,
-        system=None if beside.system is None else read_system_file(beside.system),
-    )
+    system = None if beside.system is None else read_system_file(beside.system)
+    with naming_system_file(beside.system, system):
+        return importer.read(
+            paths,
+            suite=suite,
+            suite_digest=suite_digest,
+            arm="benign" if role == "benign" else "attacked",
+            attack=beside.attack,
+            epoch=beside.epoch,
+            system=system,
+        )
+
+
+@contextmanager
+def naming_system_file(path: Path | None, system: Mapping[str, Any] | None) -> Iterator[None]:
+    """Name the --system file in a contradiction of what it says."""
+    from pairmark.domain.errors import Malformed
+
+    try:
+        yield
+    except Malformed as problem:
+        if path is None or problem.code != "contradiction" or not _has(system, problem.pointer):
+            raise
+        raise problem.located(file=str(path)) from None
+
+
+def _has(value: Any, pointer: str | None) -> bool:
+    """Whether the pointer leads to something in the value: what it does not hold, it does not contradict."""
+    if pointer is None:
+        return False
+    for part in pointer.split("/")[1:]:
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        elif isinstance(value, dict) and part in value:
+            value = value[part]
+        else:
+            return False
+    return True
 
 
 def is_bundle(paths: Sequence[Path]) -> bool:
     """Whether a path is given that only a bundle can be: a folder with a run or a ledger in it, an archive, or nothing at all.
 
-    A file whose name tells nothing is an archive by another name.
+    A file whose name tells nothing is an archive by another name where it is packed as one.
     """
     if len(paths) != 1:
         return False
@@ -210,4 +283,12 @@ def is_bundle(paths: Sequence[Path]) -> bool:
 
         return any((path / name).exists() for name in ("run.json", *LEDGER_FILES))
     name = path.name.lower()
-    return not path.exists() or name.endswith((".tar.gz", ".tgz")) or (path.is_file() and "." not in name)
+    return not path.exists() or name.endswith((".tar.gz", ".tgz")) or (path.is_file() and "." not in name and _is_packed(path))
+
+
+def _is_packed(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"\x1f\x8b"
+    except OSError:
+        return True  # reading it as a bundle says why not

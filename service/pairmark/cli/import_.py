@@ -79,7 +79,7 @@ def import_run(
     Nothing is guessed: what neither the files nor --system record stays unrecorded, and unreadable files are listed.
     """
     from pairmark.adapters.ledgers.bundle import read_suite, write_bundle
-    from pairmark.cli.harness_input import named_reader
+    from pairmark.cli.harness_input import Beside, named_reader, read_arm
     from pairmark.domain.errors import Malformed
 
     if output is None and not explain:
@@ -88,15 +88,7 @@ def import_run(
         raise Malformed("usage", "expected --explain with --format json, found none", remedy="add --explain")
     importer = named_reader(harness, mapping)
     loaded = read_suite(suite)
-    imported = importer.read(
-        paths,
-        suite=loaded.manifest,
-        suite_digest=loaded.digest,
-        arm=arm.value,
-        attack=attack,
-        epoch=epoch,
-        system=None if system is None else read_system_file(system),
-    )
+    imported = read_arm(importer, paths, arm.value, Beside(attack=attack, epoch=epoch, system=system), loaded.manifest, loaded.digest)
     imported = _with_notes_on_cells(imported, arm.value, loaded.manifest)
     if output is not None:
         write_bundle(imported.run, imported.episodes, output)

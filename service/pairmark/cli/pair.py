@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairmark.cli.harness_input import HarnessOptions, find_reader, is_bundle, read_arm
+from pairmark.cli.harness_input import ROLES, HarnessOptions, find_reader, is_bundle, read_arm
 
 if TYPE_CHECKING:
     from pairmark.adapters.ledgers.bundle import LoadedPolicy, LoadedSuite
@@ -72,8 +72,12 @@ def read_pair(
     loaded_suite = read_suite(suite)
     imported: dict[Role, Imported] = {}
 
+    given_as = {"benign": benign, "attacked": attacked, "baseline": baseline}
+    roles: list[Role] = [role for role in ROLES if given_as[role]]
+    (options or HarnessOptions()).check_used([role for role in roles if is_bundle(_paths(given_as[role]))], roles)
+
     def read(given: Path | Sequence[Path], role: Role) -> Arm:
-        paths = [given] if isinstance(given, Path) else list(given)
+        paths = _paths(given)
         beside = (options or HarnessOptions()).of(role)
         if is_bundle(paths):
             return read_bundle(paths[0], role)
@@ -91,3 +95,7 @@ def read_pair(
             refuse_same_rows(imported["benign"], imported[role], role=role)
     experiment = Experiment(loaded_suite.manifest, loaded_suite.digest, *arms)
     return Pair(loaded_suite, loaded_policy, experiment, imported)
+
+
+def _paths(given: Path | Sequence[Path] | None) -> list[Path]:
+    return [given] if isinstance(given, Path) else list(given or ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +17,7 @@ from pairmark.cli.service import DEFAULT_SERVICE, ServiceUrl
 
 if TYPE_CHECKING:
     from pairmark.domain.documents.evaluation_plan import EvaluationPlan
+    from pairmark.domain.errors import Malformed
 
 
 class Format(StrEnum):
@@ -58,7 +61,12 @@ def plan(
         "calls_per_episode": _span("--calls", calls), "seconds_per_call": _span("--seconds", seconds),
         "price_per_call": _span("--price", price),
     }  # fmt: skip
-    found = _planned({name: value for name, value in asked.items() if value is not None}, service, data)
+    from pairmark.domain.errors import Malformed
+
+    try:
+        found = _planned({name: value for name, value in asked.items() if value is not None}, service, data)
+    except Malformed as problem:
+        raise _in_options(problem, asked) from None
     if format_ is Format.JSON:
         from pairmark.domain.canonical import canonical_bytes
 
@@ -68,6 +76,29 @@ def plan(
 
     say_all(plan_lines(found.model_dump(mode="json")))
     return OK
+
+
+_OPTIONS = {"calls_per_episode": "--calls", "seconds_per_call": "--seconds", "price_per_call": "--price"}
+
+
+def _in_options(problem: Malformed, asked: Mapping[str, Any]) -> Malformed:
+    """The refusal in the words of the command line: an option where the document's key or pointer stands."""
+    from dataclasses import replace
+
+    def option(key: str) -> str:
+        return _OPTIONS.get(key, "--" + key.replace("_", "-"))
+
+    if problem.file is not None or problem.pointer is None:
+        return problem
+
+    def said(text: str | None) -> str | None:
+        named = re.sub(r"`(\w+)`", lambda found: option(found[1]) if found[1] in asked else found[0], text or "")
+        return None if text is None else named
+
+    key = problem.pointer.split("/")[1] if problem.pointer else ""
+    message = f"{option(key)}: {said(problem.message)}" if key in asked else str(said(problem.message))
+    remedy = "`pairmark plan --help` says what each takes" if "schemas/" in (problem.remedy or "") else said(problem.remedy)
+    return replace(problem, message=message, remedy=remedy, pointer=None, line=None)
 
 
 def _planned(asked: dict[str, Any], service: str, data: Path | None) -> EvaluationPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -84,7 +85,7 @@ def _opened(finding: Mapping[str, Any]) -> Iterator[str]:
     said = message
     if finding["outcome"] != "crashed" and remedy is not None and f"; {remedy}" in message:
         said, _, of_what = message.rpartition(f"; {remedy}")
-        remedy += of_what  # which cells
+        remedy += _few(of_what)  # which cells
     for part in said.split("; "):
         yield from wrapped(part, "      ", "    ")
     for path, total, cells in _lists((), finding["evidence"]):
@@ -95,6 +96,16 @@ def _opened(finding: Mapping[str, Any]) -> Iterator[str]:
         yield from wrapped(f"{path}: {shown}{more}", "      ", "    ")
     if finding["outcome"] != "crashed" and remedy is not None:
         yield from wrapped(f"What to do: {remedy}.", "      ", "    ")
+
+
+def _few(of_what: str) -> str:
+    """The first of the cells that a remedy names, and how many more; the report itself keeps them all."""
+    head, more, count = of_what.rpartition(" and ")
+    further = int(count.removesuffix(" more")) if more and count.endswith(" more") and count.removesuffix(" more").isdigit() else 0
+    names = re.split(r"(?<=\)), ", head if further else of_what)
+    if len(names) <= CELLS_SHOWN:
+        return of_what
+    return f"{', '.join(names[:CELLS_SHOWN])} and {len(names) - CELLS_SHOWN + further} more"
 
 
 def _remedy_of(rule_id: str) -> str | None:

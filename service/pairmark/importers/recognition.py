@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pairmark.domain.errors import Malformed
-from pairmark.importers.base import ExplainedByFolder, Importer, TakesMapping, looks_for
+from pairmark.importers.base import ExplainedByFolder, Importer, TakesMapping
 from pairmark.importers.registry import importer_of, installed_importers
+from pairmark.importers.unrecognised import not_recognised
 
 
 def recognised_by(paths: Sequence[Path]) -> list[Importer]:
@@ -49,11 +50,7 @@ def reader_of(
     if found:
         names = ", ".join(importer.name for importer in found)
         raise Malformed("several-readers", f"expected files of one harness, found that {names} recognise them", file, remedy="name one with --harness")
-    looked = "; ".join(f"{importer.name}: {looks_for(importer)}" for importer in installed_importers().values())
-    raise Malformed(
-        "not-recognised", f"expected the files of a harness, found none that a reader recognises (looked for {looked})", file,
-        remedy="check the path, name the harness with --harness, or write a mapping (docs/mapping.md)",
-    )  # fmt: skip
+    raise not_recognised(paths, list(installed_importers().values()))
 
 
 def _for_paths(importer: Importer, paths: Sequence[Path]) -> Importer:

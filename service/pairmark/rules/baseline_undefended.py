@@ -66,7 +66,7 @@ def judge(context: Context, params: BaselineLimits) -> Judgement:
     found += comparison.texts()
     evidence |= comparison.evidence()
     if found:
-        return failed(expected, found, REMEDY, evidence)
+        return failed(expected, found, _remedy(experiment, found, defenses, comparison), evidence)
     itself = baseline is experiment.attacked
     return passed(
         "the attacked run is undefended and its own baseline"
@@ -74,6 +74,32 @@ def judge(context: Context, params: BaselineLimits) -> Judgement:
         else "an undefended, complete baseline, otherwise as the attacked run",
         evidence,
     )
+
+
+def _remedy(experiment: Experiment, found: list[str], defenses: tuple[Defense, ...] | None, comparison: Comparison) -> str:
+    """What fits what was found: an undefended run is not to be run again for want of a record, or of some cells."""
+    if defenses:
+        return REMEDY
+    steps = []
+    if any("aborted" in text for text in found):
+        steps.append("run the aborted cells of the baseline again as next attempts")
+    if any(" missing in " in text for text in found):
+        steps.append("run the missing cells of the baseline")
+    if any(" not planned in " in text or " undeclared epoch in " in text or " repeated in " in text for text in found):
+        steps.append("hand in the planned cells of the baseline, each once")
+    if defenses is None:
+        steps.append("record that the baseline has no defenses (`defenses`: [])")
+    if comparison.texts():
+        steps.append(_of_fields(experiment))
+    return ", and ".join(steps) or REMEDY
+
+
+def _of_fields(experiment: Experiment) -> str:
+    declared = sorted({change for each in experiment.attacked.run.system.defenses or () for change in each.changes})
+    said = "record what is unrecorded, and run the baseline with the same model, settings and harness as the attacked run"
+    if not declared:
+        return f"{said}; what a defense changes (system_prompt, tools, scaffold) is declared in its `changes`"
+    return f"{said}; `changes` declares {', '.join(declared)}: add what a defense changes, and take out what it does not"
 
 
 def _incomplete(

@@ -73,6 +73,13 @@ def read_bundle(path: str | Path, role: Role, *, limits: Limits = DEFAULT_LIMITS
                         "unreadable", "expected a run bundle (a directory or a .tar.gz), found no such file", file,
                         remedy="check the path",
                     )
+                with source.open("rb") as packed:
+                    start = packed.read(2)
+                if start != b"\x1f\x8b"[: len(start)]:
+                    raise Malformed(
+                        "bad-compression", "expected a run bundle (a directory or a .tar.gz of one), found a file that is not gzip data", file,
+                        remedy="name the folder with run.json, or pack it as a .tar.gz",
+                    )
                 unpack_bundle(source, folder, file=file, limits=limits)
             return _arm(folder, file, role, limits, Path(scratch))
         except OSError as problem:
