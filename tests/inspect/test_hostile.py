@@ -92,6 +92,31 @@ def test_a_file_that_is_no_whole_log_is_refused_by_name(tmp_path: Path, name: st
     assert refusal(path).code == code
 
 
+def test_a_sample_under_the_name_of_another_is_unreadable_with_both_named(tmp_path: Path) -> None:
+    members = log_members(BENIGN)
+    name = next(name for name in members if name.startswith("samples/"))
+    members[name] = json.dumps({**BENIGN, "epoch": 2}).encode()
+    found = SUITE.read([packed(tmp_path / "a.eval", members)], "benign")
+    assert found.episodes.select("epoch", "status", "utility").rows() == [(1, "cancelled", None)]
+    assert "epoch 2" in found.unreadable[0].reason
+
+
+def test_a_key_twice_in_a_json_log_is_refused_wherever_it_stands(tmp_path: Path) -> None:
+    whole = log_text([BENIGN], ["banking-u0"])
+    path = tmp_path / "a.json"
+    text = json.dumps({**BENIGN, "epoch": 1})
+    path.write_text(whole.replace(json.dumps(BENIGN), text.replace('"epoch": 1', '"epoch": 1, "epoch": 2')), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != whole
+    found = collect_all(path)
+    assert ["'epoch' again" in one.problem for one in found] == [True]
+    path.write_text(whole.replace('"status":', '"status": "error", "status":', 1), encoding="utf-8")
+    assert refusal(path).code == "duplicate-key"
+
+
+def collect_all(path: Path) -> list[Any]:
+    return list(log_file.open_log(path, SMALL).samples())
+
+
 def test_an_archive_cut_at_any_place_is_refused(tmp_path: Path) -> None:
     whole = packed(tmp_path / "whole.eval", log_members(BENIGN)).read_bytes()
     for size in range(0, len(whole), max(1, len(whole) // 40)):

@@ -21,6 +21,7 @@ def changed(source: Path, target: Path, change: Callable[[Any], None], *, new: b
         log.eval.task_id = target.stem
         for sample in log.samples or ():
             sample.uuid = f"{target.stem}-{sample.uuid}"
+            sample.total_time = (sample.total_time or 0) + 1
     change(log)
     write_eval_log(log, str(target))
     return target
@@ -28,6 +29,21 @@ def changed(source: Path, target: Path, change: Callable[[Any], None], *, new: b
 
 def nothing(log: Any) -> None:
     return None
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_log_again_under_another_task_id_is_no_further_epoch(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path, fresh: bool
+) -> None:
+    def relabel(log: Any) -> None:
+        log.eval.task_id = "another"
+        for sample in log.samples if fresh else ():
+            sample.uuid = f"new-{sample.uuid}"
+
+    copy = changed(logs["benign"], tmp_path / "copy.eval", relabel, new=False)
+    with pytest.raises(Malformed, match=r"copy\.eval#") as refusal:
+        mailbox_suite.read([logs["benign"], copy], "benign")
+    assert refusal.value.code == "copied-epoch"
 
 
 def keep(*ids: str) -> Callable[[Any], None]:

@@ -67,12 +67,14 @@ class Collector:
     def __init__(self, mapping: InspectMapping, ids: Ids, arm: ArmName, attack: str | None, epoch: int | None) -> None:
         self._mapping, self._ids, self._arm, self._attack, self._epoch = mapping, ids, arm, attack, epoch
         self.found = Collected()
+        self._seen: dict[Any, Path] = {}
 
     def read(self, evaluation: Evaluation) -> None:
         """All samples of an evaluation's logs, then the open cells: planned, and in none of them."""
         cells: dict[str | int, Cell] = {}
         attempts: dict[Key, list[str]] = {}
         uuids: set[str] = set()
+        marks: dict[Any, Path] = {}
         for log in evaluation.logs:
             words = wordings(log.header, self._mapping)
             attack, digest = attack_of(log.header, self._mapping)
@@ -83,6 +85,10 @@ class Collector:
                 if read.key is not None and cell is not None and not self._is_of_arm(cell, is_other):
                     attempts.setdefault(read.key, [])
                     continue
+                for mark in _marks(read.sample):
+                    if mark in self._seen:
+                        raise _copied(read, self._seen[mark])
+                    marks[mark] = log.path
                 uuid = getattr(read.sample, "uuid", None)
                 if uuid is not None and uuid in uuids:
                     self.found.set_aside["samples that a later attempt of the evaluation took over"] += 1
@@ -98,6 +104,7 @@ class Collector:
                 self._keep(rows, log)
             for key, errors in here.items():
                 attempts.setdefault(key, []).extend(errors)
+        self._seen.update(marks)
         self._open_cells(evaluation, cells, attempts)
 
     def _cell(self, read: ReadSample, cells: dict[str | int, Cell]) -> Cell | None:
@@ -181,6 +188,23 @@ class Collector:
             elif self._is_of_arm(cell, False):
                 self.found.never_run += 1
                 self._keep([unread_row(cell, self._number(key[1], evaluation.offset), NOT_IN_LOG)], evaluation.logs[-1])
+
+
+def _marks(sample: Any) -> Iterator[Any]:
+    """What no two samples share that were run each for itself: their id, and the moment they began with the time they took."""
+    if sample is None:
+        return
+    if getattr(sample, "uuid", None) is not None:
+        yield sample.uuid
+    if getattr(sample, "started_at", None) is not None and sample.total_time is not None:
+        yield str(sample.started_at), sample.total_time, str(sample.id)
+
+
+def _copied(read: ReadSample, earlier: Path) -> Malformed:
+    return Malformed(
+        "copied-epoch", f"expected evaluations that were run each for itself, found {shown(read.place)} to be a sample of {earlier} again",
+        remedy="leave one of the two logs out: a copy is no further evidence",
+    )  # fmt: skip
 
 
 def _planned(evaluation: Evaluation) -> Iterator[Key]:

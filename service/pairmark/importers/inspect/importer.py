@@ -12,6 +12,7 @@ import polars as pl
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed, shown
 from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded
+from pairmark.importers.epochs import check_epoch_number
 from pairmark.importers.inspect.collect import Collected, Collector, the_attack
 from pairmark.importers.inspect.episodes import Ids
 from pairmark.importers.inspect.examples import EXAMPLES
@@ -76,6 +77,7 @@ class InspectImporter:
 
         given = dict(system or {})
         check_system_file(given)
+        check_epoch_number(epoch)
         if arm == "benign" and attack is not None:
             raise Malformed("usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out")
         logs, others = open_logs(paths)

@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from pairmark.domain.errors import Malformed, one_line
+from pairmark.domain.errors import Malformed, one_line, shown
 from pairmark.importers.inspect.archive import Archive, measure
 from pairmark.importers.inspect.json_log import Layout, lay_out, part_of
 from pairmark.importers.inspect.limits import LIMITS, LogLimits
 from pairmark.importers.inspect.package import log_api
+from pairmark.importers.inspect.repeated import RepeatedKey, check_keys
 
 Key = tuple[str | int, int]
 """Sample id and epoch."""
@@ -126,7 +127,12 @@ class EvalArchive:
             return
         for index, key in enumerate(keys):
             sample, found[index] = found[index], None
-            yield ReadSample(f"{self.path}#{key[0]}, epoch {key[1]}", key, sample)
+            place = f"{self.path}#{key[0]}, epoch {key[1]}"
+            if (sample.id, sample.epoch) != key:
+                said = f"{shown(sample.id)}, epoch {sample.epoch}"
+                yield ReadSample(place, key, problem=f"expected the sample that the member's name states, found {said}")
+                continue
+            yield ReadSample(place, key, sample)
 
     def _together(self, keys: list[Key]) -> list[Any]:
         by_id = getattr(self.api, "read_eval_log_samples_by_id", None)  # newer than the first release that is supported
@@ -158,6 +164,10 @@ class JsonLog:
     @cached_property
     def header(self) -> Any:
         data = self.layout.header
+        try:
+            check_keys(data)
+        except RepeatedKey as problem:
+            raise Malformed("duplicate-key", str(problem), str(self.path), remedy="take the log as Inspect wrote it") from None
         return _header_from(lambda: self.api.read_eval_log(io.BytesIO(data), header_only=True, format="json"), self.path)
 
     def samples(self) -> Iterator[ReadSample]:
@@ -182,6 +192,8 @@ class JsonLog:
         if not parts:
             return
         try:
+            for _, part in parts:
+                check_keys(part)
             data = io.BytesIO(_FRAME % b",".join(part for _, part in parts))
             found = list(self.api.read_eval_log(data, format="json").samples or ())
             found = [self.api.resolve_sample_attachments(one) if one.attachments else one for one in found]
