@@ -90,9 +90,9 @@ def read_pair(
         read(attacked, "attacked"),
         read(baseline, "baseline") if baseline else None,
     )
-    for role in imported:
+    for role, found in imported.items():
         if role != "benign" and "benign" in imported:
-            refuse_same_rows(imported["benign"], imported[role], role=role)
+            refuse_same_rows(imported["benign"], found, role=role)
     experiment = Experiment(loaded_suite.manifest, loaded_suite.digest, *arms)
     return Pair(loaded_suite, loaded_policy, experiment, imported)
 

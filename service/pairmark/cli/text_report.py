@@ -86,6 +86,8 @@ def _opened(finding: Mapping[str, Any]) -> Iterator[str]:
     if finding["outcome"] != "crashed" and remedy is not None and f"; {remedy}" in message:
         said, _, of_what = message.rpartition(f"; {remedy}")
         remedy += _few(of_what)  # which cells
+    elif finding["outcome"] == "failed" and "; found " in message:
+        said, _, remedy = message.rpartition("; ")  # the rule says what fits what it found
     for part in said.split("; "):
         yield from wrapped(part, "      ", "    ")
     for path, total, cells in _lists((), finding["evidence"]):
