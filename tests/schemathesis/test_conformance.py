@@ -38,7 +38,8 @@ def _as_bytes(_context: Any, value: Any) -> bytes:
 
 def ask_anything(target: Target, callers: tuple[str, ...], examples: int) -> dict[str, set[tuple[str, int]]]:
     """Ask every call `examples` times rightly and as often wrongly; who was answered with which status by each."""
-    schema = schemathesis.openapi.from_asgi("/openapi.json", target.service.app)
+    schema = schemathesis.openapi.from_dict(target.service.app.openapi())  # from_asgi would start and stop the application's threads
+    schema.app = target.service.app
     seen: dict[str, set[tuple[str, int]]] = {}
     problems: list[Exception] = []
     for result in schema.get_all_operations():
@@ -92,7 +93,7 @@ def _lead(target: Target, name: str, case: Any, data: st.DataObject, mode: Gener
 
 
 def test_whatever_is_sent_every_answer_is_as_declared(target: Target) -> None:
-    seen = ask_anything(target, CALLERS, 3)
+    seen = ask_anything(target, CALLERS, 2)
     assert len(seen) == sum(len(methods) for methods in target.service.get("/openapi.json").json()["paths"].values())
     answered = {each for answers in seen.values() for each in answers}
     assert {caller for caller, _ in answered} == set(CALLERS)
@@ -102,5 +103,5 @@ def test_whatever_is_sent_every_answer_is_as_declared(target: Target) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("caller", CALLERS)
 def test_however_much_is_sent(target: Target, caller: str) -> None:
-    seen = ask_anything(target, (caller,), 20)
-    assert (caller == "nobody") == ((caller, 401) in seen["GET /v1/members"])
+    seen = ask_anything(target, (caller,), 15)
+    assert ((caller, 200) in seen["GET /v1/members"]) == (caller != "nobody")
