@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import shutil
 import tempfile
@@ -9,11 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from rfc8785 import CanonicalizationError
+
 from pairmark.domain.canonical import canonical_bytes, suite_digest
 from pairmark.domain.documents.base import read_document
 from pairmark.domain.documents.run import Run as RunDocument
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.errors import Conflict, Malformed, shown
+from pairmark.domain.errors import Conflict, Malformed, one_line, shown
 from pairmark.importers.system_file import check_system_file, run_harness, run_system
 from pairmark.record.journal import JOURNAL
 
@@ -88,11 +91,31 @@ def announced(
         "finished_at": None,
         "episodes": None,
     }
-    return read_document(RunDocument, canonical_bytes(value))[1]
+    try:
+        data = canonical_bytes(value)
+    except CanonicalizationError as problem:
+        raise Malformed(
+            "usage", f"expected texts, integers and plain numbers, found: {one_line(str(problem), 200)}", remedy="give values that JSON has"
+        ) from None
+    return read_document(RunDocument, data)[1]
 
 
 def _numbered(epochs: EpochsArgument) -> Mapping[int, int | None]:
-    return epochs if isinstance(epochs, Mapping) else dict.fromkeys(range(1, epochs + 1))
+    if isinstance(epochs, Mapping):
+        return {integral(number): None if seed is None else integral(seed) for number, seed in epochs.items()}
+    return dict.fromkeys(range(1, integral(epochs) + 1))
+
+
+def integral(number: int) -> int:
+    """The number as Python's own: those of array libraries are integers too.
+
+    Raises:
+        Malformed: it is none.
+    """
+    try:
+        return number if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        raise Malformed("usage", f"expected an integer, found {shown(number)}", remedy="number epochs and seeds by integers") from None
 
 
 def begin(folder: Path, value: Mapping[str, Any], manifest: Mapping[str, Any] | None) -> bool:

@@ -62,11 +62,17 @@ class Cells:
         if (cell.injection_id is None) != self._benign:
             expected = "no injection in a benign run" if self._benign else "an injection in every cell of an attacked run"
             raise _refused("arm-shape", f"expected {expected}, found {cell}", "record each arm as a run of its own")
-        if isinstance(cell.epoch, bool) or cell.epoch not in self._epochs:
+        if isinstance(cell.epoch, bool) or not isinstance(cell.epoch, int) or cell.epoch not in self._epochs:
             listed = ", ".join(map(str, self._epochs[:20]))
             raise _refused("unknown-cell", f"expected an epoch of {listed}, found {shown(cell.epoch)}", "begin the run with its epochs")
         if self._planned is not None and (cell.task_id, cell.injection_id) not in self._planned:
             raise _refused("unknown-cell", f"expected a cell that the suite plans, found {cell}", "name it as the manifest does")
+
+    def note(self, cell: Cell) -> None:
+        """A cell that is recorded, by whichever process: its spelling of the ids is the one that holds."""
+        for name, value in (("task_id", cell.task_id), ("injection_id", cell.injection_id)):
+            if self._planned is None and isinstance(value, str) and not value.isascii():
+                self._normal[_normal(name, value)] = value
 
     def _check_id(self, name: str, value: object) -> None:
         if (
@@ -80,7 +86,7 @@ class Cells:
                 "give the id as text",
             )
         if self._planned is None and not value.isascii():
-            earlier = self._normal.setdefault(f"{name} {unicodedata.normalize('NFC', value)}", value)
+            earlier = self._normal.setdefault(_normal(name, value), value)
             if earlier != value:
                 raise _refused(
                     "id-collision",
@@ -96,6 +102,10 @@ class Cells:
                 yield from ((task.id, item.id) for item in manifest.injections if item.group == task.group)
         else:
             yield from ((cell.task, cell.injection) for cell in manifest.grid)
+
+
+def _normal(name: str, value: str) -> str:
+    return f"{name} {unicodedata.normalize('NFC', value)}"
 
 
 def _refused(code: str, message: str, remedy: str) -> Malformed:

@@ -64,6 +64,7 @@ class Recording:
             Conflict: the cell has an outcome, is under way, or has failed as often as it may.
         """
         with self._held() as journal:
+            self.cells.check(cell)  # again, now that the ids of all processes are known
             number, attempt = self._state.last(cell)
             if attempt is not None and attempt.status is None and not is_alive(self._sessions, attempt.session):
                 self._write_end(journal, stopped_row(cell, number))
@@ -98,8 +99,10 @@ class Recording:
                 self._end_dead(journal)
                 self._refuse_open()
                 done = write_bundle(self.folder, journal, self._state, self._value)
+        if done is None and (done := sealed_in(self.folder)) is None:
+            raise _another_document(self.folder)
         self.close()
-        return done if done is not None else self.finish()
+        return done
 
     def close(self) -> None:
         """Let go: what this process has open is from now on nobody's."""
@@ -119,7 +122,7 @@ class Recording:
         """The journal, locked, and the state as it now is."""
         with self._lock, self._journal.held() as journal:
             if (self.folder / "run.json").exists():
-                raise sealed(self.folder)
+                raise _another_document(self.folder) if sealed_in(self.folder) is None else sealed(self.folder)
             self._catch_up(journal)
             yield journal
 
@@ -127,6 +130,8 @@ class Recording:
         for entry in journal.since(self._state.offset):
             try:
                 self._state.apply(entry)
+                if entry.value["event"] == "start":
+                    self.cells.note(Cell(entry.value["task_id"], entry.value["injection_id"], entry.value["epoch"]))
             except (KeyError, IndexError, TypeError) as problem:
                 raise journal.damaged(entry.offset, f"{type(problem).__name__}: {problem}") from None
 
@@ -167,6 +172,14 @@ class Recording:
                 "begin the run with a higher max_attempts",
             )
         return Conflict("cell-recorded", f"expected a cell without outcome, found {cell} {attempt.status}", "leave it out")
+
+
+def _another_document(folder: Path) -> Conflict:
+    return Conflict(
+        "exists",
+        f"expected no run document in {shown(str(folder))} before the run is finished, found one that no recording wrote",
+        "move it away and finish again: what was recorded is whole",
+    )
 
 
 _in_this_process: weakref.WeakSet[Recording] = weakref.WeakSet()

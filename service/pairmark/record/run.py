@@ -23,6 +23,7 @@ from pairmark.record.beginning import (
     SuiteArgument,
     announced,
     begin,
+    integral,
     manifest_of,
 )
 from pairmark.record.cells import Cell
@@ -136,7 +137,7 @@ class Run:
         Raises:
             Malformed: no run of this arm and suite can hold the cell.
         """
-        cell = Cell(task_id, injection_id, epoch)
+        cell = Cell(task_id, injection_id, integral(epoch))
         self._recording.cells.check(cell)
         return Episode(self._recording, cell, self._goes_on)
 

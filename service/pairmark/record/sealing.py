@@ -70,7 +70,7 @@ def write_bundle(folder: Path, journal: HeldJournal, state: State, run: Mapping[
     value = {
         **run,
         "system": _with_served(run["system"], served),
-        "finished_at": state.last_moment or run["started_at"],
+        "finished_at": max(state.last_moment or run["started_at"], run["started_at"]),
         "episodes": {"count": count, "digest": named},
     }
     with _replacing(folder / "run.json") as out:

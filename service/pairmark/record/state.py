@@ -38,7 +38,7 @@ class State:
             row = value["row"]
             attempt = self.attempts[Cell(row["task_id"], row["injection_id"], row["epoch"])][row["attempt"] - 1]
             attempt.status, attempt.offset, attempt.length = row["status"], entry.offset, entry.length
-        self.last_moment = value["at"]
+        self.last_moment = max(self.last_moment or value["at"], value["at"])  # a clock may be set back
         self.offset = entry.offset + entry.length
 
     def last(self, cell: Cell) -> tuple[int, Attempt | None]:
