@@ -63,7 +63,7 @@ class Recorder:
         return value
 
     async def _ask(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], parameters: Any) -> httpx.Response:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://service") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://localhost") as client:
             return await client.request(method, path, content=body, headers=headers, params=parameters)
 
 

@@ -38,11 +38,13 @@ def certify(
     from pairmark.domain.canonical import canonical_bytes
 
     with client_of(service) as client:
+        waited: Waited | None = None
         try:
             with Waited.shown() as waited:
                 reply = client.certify(benign, attacked, baseline, policy, waiting=waited.told)
         except KeyboardInterrupt:
-            cancel(client, waited)
+            if waited is not None:
+                cancel(client, waited)
             raise
         signs_in = format_ is Format.TEXT and client.people.me().via in ("key", "token")
     report = reply.value["report"]
