@@ -256,6 +256,33 @@ def test_a_csv_quotes_and_separates_as_it_says(tmp_path: Path) -> None:
     assert found.select("task_id", "utility", "error").rows() == [("a;b", True, 'two\nlines "quoted"'), ("c", False, None)]
 
 
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b't0,i,ok,1,"boom\nt1,i,ok,1,\nt2,i,ok,1,\n', "open-quote"), (b't0,i,ok,1,"boom\nt1,i,ok,1,\nt2,i,ok,1,"boom\n', "bad-quote"),
+     (b't0,i,ok,1,5" wide\nt1,i,ok,1,6" wide\n', "bad-quote")],
+)  # fmt: skip
+def test_a_quote_that_is_not_closed_swallows_no_rows(tmp_path: Path, content: bytes, code: str) -> None:
+    told = mapping(error={"column": "err", "none": [""]}, utility={"column": "ok", "true": [1], "false": [0]})
+    assert refused(tmp_path, b"task,inj,end,ok,err\n" + content, told, name="a.csv").code == code
+    good = b'task,inj,end,ok,err\nt0,i,ok,1,"boom"\r\nt1,i,ok,1,"a ""b"""\nt2,i,ok,1,""'
+    assert read(tmp_path, good, told, name="a.csv").episodes["error"].to_list() == ["boom", 'a "b"', None]
+
+
+def test_files_that_another_case_or_ending_hides_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.jsonl", "b.CSV", "c.tsv", "sub/d.csv", "e.JSONL.gz", "notes.txt"):
+        (tmp_path / name).write_bytes(lines(ROW))
+    manifest, value = read_document(SuiteManifest, json.dumps(MANIFEST).encode())
+    found = IMPORTER.with_mapping(BASE).read([tmp_path], suite=manifest, suite_digest=suite_digest(value), arm="attacked")
+    assert found.set_aside == {"tables in the folder that were not read": 4}
+
+
+def test_a_mapping_with_half_a_character_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Malformed) as found:
+        IMPORTER.with_mapping({**BASE, "a": "\ud800"})
+    assert found.value.code == "bad-mapping"
+
+
 def test_a_folder_is_read_by_patterns_and_no_link_leads_out(tmp_path: Path) -> None:
     (tmp_path / "runs" / "deep").mkdir(parents=True)
     (tmp_path / "runs" / "a.jsonl").write_bytes(lines(ROW))
@@ -269,7 +296,7 @@ def test_a_folder_is_read_by_patterns_and_no_link_leads_out(tmp_path: Path) -> N
         return IMPORTER.with_mapping(told).read([tmp_path / "runs"], suite=manifest, suite_digest=suite_digest(value), arm="attacked")
 
     assert found(BASE).episodes["task_id"].to_list() == ["t0"]
-    assert found(BASE).set_aside == {"links that leave the folder": 1}
+    assert found(BASE).set_aside == {"links that leave the folder": 1, "tables in the folder that were not read": 1}
     assert found({**BASE, "files": ["**/*.jsonl"]}).episodes["task_id"].to_list() == ["t0", "t1"]
     for pattern in ("../*.jsonl", "/etc/*"):
         with pytest.raises(Malformed) as problem:

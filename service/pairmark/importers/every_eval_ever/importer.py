@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pairmark.importers.every_eval_ever.aggregate import Said, said_beside
 from pairmark.importers.every_eval_ever.examples import EXAMPLES
 from pairmark.importers.every_eval_ever.records import NAME_OF_ARM, RECORDS, mapping_value
 from pairmark.importers.generic.cells import MAX_LINE_BYTES, scalar_of
+from pairmark.importers.generic.files import NOT_READ, left_over
 from pairmark.importers.generic.importer import GenericImporter
 from pairmark.importers.generic.jsonl import jsonl_frames
 from pairmark.importers.generic.stream import SUFFIXES, plain_chunks
@@ -79,6 +80,8 @@ class EveryEvalEverImporter:
             )
         except Malformed as problem:
             raise _in_our_words(problem) from None
+        if left := left_over(paths, files):
+            found = replace(found, set_aside={**found.set_aside, NOT_READ: left})
         found.run["harness"]["name"] = (given.get("harness") or {}).get("name") or said.harness
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,10 @@ MAPPING_FILE = "pairmark-mapping.yaml"
 
 MAX_FILES = 10_000
 _ENDINGS: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+_TABLES = {*_ENDINGS, ".tsv"}
+NOT_READ = "tables in the folder that were not read"
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,25 @@ def sources(paths: Sequence[Path], mapping: Mapping, outward: list[Path]) -> lis
     if len({os.path.realpath(path) for path in found}) != len(found):
         raise Malformed("usage", "expected each file once, found one again", remedy="name every file once")
     return [Source(path, _format(path, mapping)) for path in found]
+
+
+def left_over(paths: Sequence[Path], read: Iterable[Path]) -> int:
+    """How many tables lie in or below the folders and were not read: by another pattern, ending or case than was looked for.
+
+    Hidden ones and links are left out.
+    """
+    taken = {os.path.realpath(path) for path in read}
+    count = 0
+    for folder in paths:
+        for root, folders, names in os.walk(folder):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in names:
+                path = Path(root, name)
+                plain = path.with_suffix("") if path.suffix.lower() in SUFFIXES else path
+                if name.startswith(".") or plain.suffix.lower() not in _TABLES or path.is_symlink():
+                    continue
+                count += os.path.realpath(path) not in taken
+    return count
 
 
 def _below(folder: Path, mapping: Mapping, outward: list[Path]) -> list[Path]:

@@ -18,7 +18,7 @@ from pairmark.importers.epochs import check_epoch_number, refuse_copies
 from pairmark.importers.generic.columns import Columns, source_columns
 from pairmark.importers.generic.examples import EXAMPLES
 from pairmark.importers.generic.facts import RunFacts
-from pairmark.importers.generic.files import MAPPING_FILE, Source, mapping_in, sources
+from pairmark.importers.generic.files import MAPPING_FILE, NOT_READ, Source, left_over, mapping_in, sources
 from pairmark.importers.generic.jsonl import jsonl_frames
 from pairmark.importers.generic.records import records_by
 from pairmark.importers.generic.stream import plain_chunks
@@ -90,7 +90,8 @@ class GenericImporter:
         frames: list[pl.DataFrame] = []
         places: list[pl.DataFrame] = []
         rows = 0
-        for source in sources(paths, mapping, outward):
+        named = sources(paths, mapping, outward)
+        for source in named:
             for frame in _frames(source, mapping, arm):
                 frames.append(columns.take(frame, str(source.path), source.format == "csv"))
                 rows += frames[-1].height
@@ -119,6 +120,7 @@ class GenericImporter:
             "episodes": None,
         }
         set_aside = {"rows of other arms": columns.left_out, "links that leave the folder": len(outward)}
+        set_aside[NOT_READ] = left_over(paths, [source.path for source in named])
         return Imported(
             run, ledger, (), {kind: count for kind, count in set_aside.items() if count}, tuple(_notes(mapping, columns)),
             tuple(_understood(columns)), pl.concat(places) if rows <= _MOST_PLACES else None,
