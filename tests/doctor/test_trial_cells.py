@@ -33,7 +33,7 @@ def _doctor(here: Here, tmp_path: Path, world: World, *, times: int = 1, form: s
 
 
 def _outlook(done: Done, rule: str) -> str:
-    return next(each["outlook"] for each in json.loads(done.out)["rules"] if each["rule"] == rule)
+    return str(next(each["outlook"] for each in json.loads(done.out)["rules"] if each["rule"] == rule))
 
 
 def test_ids_that_the_manifest_does_not_have_are_named_with_a_near_one(here: Here, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_client_learns_how_far_it_is_and_who_asked_first(url: str, world: Worl
             if answer.progress is not None and answer.progress.stage == "rules":
                 gate.set()
 
-        done = client.certify(**ids, waiting=waiting)
+        done = client.certify(ids["benign"], ids["attacked"], ids.get("baseline"), waiting=waiting)
         assert done.model.state == "done"
         assert all(own for _, own in told)
         shares = [answer.progress.percent for answer, _ in told if answer.progress is not None]

@@ -30,7 +30,7 @@ def test_a_document_that_no_recording_wrote_is_named_and_costs_nothing(tmp_path:
 
 
 def test_integers_of_array_libraries_are_integers_and_other_numbers_are_refused_in_words(tmp_path: Path) -> None:
-    with benign(tmp_path / "a", epochs={np.int64(1): np.int32(7), 2: None}) as run:  # type: ignore[dict-item]
+    with benign(tmp_path / "a", epochs={np.int64(1): np.int32(7), 2: None}) as run:
         with run.episode("task_000", epoch=np.int64(2)) as episode:  # type: ignore[arg-type]
             episode.utility = True
         for odd in (1.0, "1", None):

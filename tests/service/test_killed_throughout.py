@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -23,6 +24,15 @@ from tests.databases import POSTGRESQL_SLOW, rows_of, url_of
 from tests.service.serving import JSON, NDJSON, Process
 
 SENDERS = 4
+
+
+
+def _announce(run: bytes, headers: dict[str, str], url: str) -> httpx.Response:
+    return httpx.post(f"{url}/v1/runs", content=run, headers=headers, timeout=60)
+
+
+def _upload(run_id: str, ledger: bytes, url: str) -> httpx.Response:
+    return httpx.put(f"{url}/v1/runs/{run_id}/episodes", content=ledger, headers=NDJSON, timeout=60)
 
 
 class Supervised:
@@ -69,8 +79,8 @@ class Sender:
         for role in self._world.sides:
             run, ledger = canonical_bytes(self._world.run(role)), self._world.files()[f"{role}/episodes.jsonl"]
             key = {"Idempotency-Key": f"run-{self._number}-{role}"}
-            run_id = str(self._sent(lambda url, run=run, key=key: httpx.post(f"{url}/v1/runs", content=run, headers={**JSON, **key}, timeout=60)).json()["id"])
-            self._sent(lambda url, to=run_id, ledger=ledger: httpx.put(f"{url}/v1/runs/{to}/episodes", content=ledger, headers=NDJSON, timeout=60))
+            run_id = str(self._sent(partial(_announce, run, {**JSON, **key})).json()["id"])
+            self._sent(partial(_upload, run_id, ledger))
             self.sealed[role] = (run_id, ledger)
         body = canonical_bytes({**{role: run_id for role, (run_id, _) in self.sealed.items()}, "policy": "standard/1"})
         answer = self._certified(body, "first")

@@ -20,7 +20,7 @@ FEWEST_CELLS = 2
 IsSame = Callable[[str, str], bool]
 
 
-def check_epoch_number(epoch: int | None) -> None:
+def check_epoch_number(epoch: object) -> None:
     """Refuse a number that no epoch can have.
 
     Raises:

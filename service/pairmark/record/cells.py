@@ -62,7 +62,8 @@ class Cells:
         if (cell.injection_id is None) != self._benign:
             expected = "no injection in a benign run" if self._benign else "an injection in every cell of an attacked run"
             raise _refused("arm-shape", f"expected {expected}, found {cell}", "record each arm as a run of its own")
-        if isinstance(cell.epoch, bool) or not isinstance(cell.epoch, int) or cell.epoch not in self._epochs:
+        given: object = cell.epoch  # other people's code may hand over anything
+        if isinstance(given, bool) or not isinstance(given, int) or given not in self._epochs:
             listed = ", ".join(map(str, self._epochs[:20]))
             raise _refused("unknown-cell", f"expected an epoch of {listed}, found {shown(cell.epoch)}", "begin the run with its epochs")
         if self._planned is not None and (cell.task_id, cell.injection_id) not in self._planned:

@@ -203,8 +203,8 @@ class JsonLog:
             if len(parts) == 1:
                 yield ReadSample(self._place(parts[0][0]), None, problem=_reason(problem))
                 return
-            for part in parts:
-                yield from self._read([part])
+            for one in parts:
+                yield from self._read([one])
             return
         for position, (index, _) in enumerate(parts):
             sample, found[position] = found[position], None
