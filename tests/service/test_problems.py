@@ -86,7 +86,6 @@ def test_a_problem_says_where(bare: Service, world: World) -> None:
     ("method", "path", "status", "code"),
     [
         ("GET", "/v1", 404, "no-such-resource"),
-        ("GET", "/v1", 404, "no-such-resource"),
         ("GET", "/v1/suites/", 404, "no-such-resource"),
         ("GET", "/v2/suites", 404, "no-such-resource"),
         ("GET", "/docs", 404, "no-such-resource"),
