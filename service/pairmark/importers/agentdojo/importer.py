@@ -11,6 +11,7 @@ from typing import Any
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.episodes import EPISODE_SCHEMA, in_canonical_order
 from pairmark.domain.errors import Malformed, shown
+from pairmark.importers.agentdojo.aside import passed_over
 from pairmark.importers.agentdojo.examples import EXAMPLES
 from pairmark.importers.agentdojo.folder import NO_ATTACK, SUFFIX, Shelf, is_pipeline, pipeline_folders, shelves
 from pairmark.importers.agentdojo.ledger import read_ledger
@@ -100,6 +101,7 @@ class AgentDojoImporter:
         chosen = _chosen(found, ids, NO_ATTACK if attack is None else attack)
         if outward:
             chosen.set_aside["links that leave the folder"] = len(outward)
+        chosen.set_aside += passed_over([folder.path for folder in folders])
         if not chosen.episodes:
             raise Malformed(
                 "no-episodes",
@@ -142,6 +144,12 @@ def _the_attack(found: Sequence[tuple[int, Shelf]], ids: Ids, attack: str | None
         raise Malformed(
             "no-episodes", f"expected the attack {shown(attack)}, found {listed}", remedy="name one that was run"
         )
+    others = sorted({s.suite for _, s in found} - set(ids.suites))
+    if not names and others and not any(s.suite in ids.suites for _, s in found):
+        raise Malformed(
+            "no-episodes", f"expected files of the suites that the manifest plans ({', '.join(sorted(ids.suites))}), found {', '.join(map(shown, others[:8]))}",
+            remedy="give the manifest of these suites, or the folder of that run",
+        )  # fmt: skip
     if len(names) != 1:
         raise Malformed(
             "mixed-attacks" if names else "no-episodes",
