@@ -192,8 +192,8 @@ class JsonLog:
         if not parts:
             return
         try:
-            for _, part in parts:
-                check_keys(part)
+            for _, written in parts:
+                check_keys(written)
             data = io.BytesIO(_FRAME % b",".join(part for _, part in parts))
             found = list(self.api.read_eval_log(data, format="json").samples or ())
             found = [self.api.resolve_sample_attachments(one) if one.attachments else one for one in found]
