@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairmark.domain.errors import Conflict, NotFound, PairmarkError, one_line
+from pairmark.domain.errors import Conflict, NotFound, Refusal
 
 
 @dataclass(frozen=True)
@@ -37,62 +37,26 @@ class InFlight(Conflict):
 
 
 @dataclass(eq=False)
-class Unavailable(PairmarkError):
+class Unavailable(Refusal):
     """The database or the object store cannot serve now (HTTP 503); nothing was stored, unless the message says so."""
 
-    code: str
-    message: str
-    remedy: str | None = None
     retry_after: int = 5
 
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
 
-
-@dataclass(eq=False)
-class NotSignedIn(PairmarkError):
+class NotSignedIn(Refusal):
     """No credentials, or none that hold (HTTP 401). Says nothing of which part was wrong."""
 
-    code: str
-    message: str
-    remedy: str | None = None
 
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
-
-
-@dataclass(eq=False)
-class NotPermitted(PairmarkError):
+class NotPermitted(Refusal):
     """A known caller without the permission (HTTP 403)."""
 
-    code: str
-    message: str
-    remedy: str | None = None
-
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
-
 
 @dataclass(eq=False)
-class TooManyRequests(PairmarkError):
+class TooManyRequests(Refusal):
     """A caller over its limit (HTTP 429); ask again after `retry_after` seconds."""
 
-    code: str
-    message: str
-    remedy: str | None = None
     retry_after: int = 1
 
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
 
-
-@dataclass(eq=False)
-class NotCurrent(PairmarkError):
+class NotCurrent(Refusal):
     """A change to something that is not as the caller read it (HTTP 412), or that the caller does not say it read (428)."""
-
-    code: str
-    message: str
-    remedy: str | None = None
-
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")

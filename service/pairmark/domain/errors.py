@@ -56,27 +56,23 @@ class Malformed(PairmarkError):
 
 
 @dataclass(eq=False)
-class Conflict(PairmarkError):
+class Refusal(PairmarkError):
+    """A request that cannot be met: what was expected and found, and what to do. Its kinds say why, and so with which status."""
+
+    code: str
+    message: str
+    remedy: str | None = None
+
+    def __str__(self) -> str:
+        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
+
+
+class Conflict(Refusal):
     """A well-formed request that contradicts what is stored (HTTP 409)."""
 
-    code: str
-    message: str
-    remedy: str | None = None
 
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
-
-
-@dataclass(eq=False)
-class NotFound(PairmarkError):
+class NotFound(Refusal):
     """A name, label, digest or id that nothing is stored under (HTTP 404)."""
-
-    code: str
-    message: str
-    remedy: str | None = None
-
-    def __str__(self) -> str:
-        return one_line(f"{self.message}; {self.remedy} [{self.code}]" if self.remedy else f"{self.message} [{self.code}]")
 
 
 def one_line(text: str, limit: int = 2000) -> str:
