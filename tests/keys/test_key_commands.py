@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import pty
+import subprocess
+import termios
 from pathlib import Path
 
 import pytest
@@ -12,7 +18,7 @@ from pairmark.adapters.keys import load_signers, read_chain
 from pairmark.adapters.log.mark import MARK_FILE
 from pairmark.domain.world import World
 from pairmark.provenance import p256
-from tests.cli.running import Here
+from tests.cli.running import COMMAND, ENVIRONMENT, Here, command, is_one_line
 from tests.service.serving import Service, listening
 
 
@@ -116,3 +122,64 @@ def test_a_key_elsewhere_that_is_half_named_is_refused(here: Here, text: str) ->
     done = here("keys", "init", "--origin", "log.example", "--keys", "keys", "--elsewhere", text)
     assert (done.code, "ROLE=URI" in done.err) == (2, True)
     assert not Path("keys", "trust.json").exists()
+
+
+@pytest.mark.parametrize("origin", ["a b", "a+b", "", "line\nbreak", "x" * 1025])
+def test_an_origin_that_cannot_be_one_is_named_as_the_option(here: Here, origin: str) -> None:
+    done = here("keys", "init", "--origin", origin, "--keys", "keys")
+    assert (done.code, done.out, is_one_line(done.err)) == (2, "", True)
+    assert "--origin" in done.err
+    assert "schema" not in done.err
+    assert not Path("keys").exists()
+
+
+def test_a_window_s_end_and_the_signatures_needed_are_shown(here: Here) -> None:
+    here("keys", "init", "--origin", "log.example", "--keys", "keys")
+    here("keys", "rotate", "certifier", "--keys", "keys", "--from-index", "10")
+    here("keys", "rotate", "log", "--keys", "keys", "--from-index", "0")
+    shown = [line for line in here("keys", "show", "--keys", "keys").out.splitlines() if line.startswith(("certifier", "log "))]
+    assert [line.split(maxsplit=3)[1::2] for line in shown] == [
+        ["1", "0–9, none later"], ["1", "10 and later"], ["1", "none any more"], ["1", "0 and later"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("role", ["root", "certifier"])
+def test_a_revocation_names_the_key_that_is_revoked(here: Here, role: str) -> None:
+    here("keys", "init", "--origin", "log.example", "--keys", "keys")
+    old = load_signers("keys", roles=(role,)).of(role).key_id  # type: ignore[arg-type]  # a literal
+    done = here("keys", "revoke", role, "--keys", "keys", "--from-index", "4")
+    assert (done.code, f"key {old} of role {role} is revoked" in done.out) == (0, True)
+    assert "revoked" not in here("keys", "rotate", role, "--keys", "keys", "--from-index", "4").out
+
+
+@pytest.mark.parametrize(("typed", "expected"), [(b"", 2), (b"only once\n", 2), (b"one\ntwo\n", 2), (b"\n\n", 2), (b"words\nwords\n", 0), (b"\xff\n\xff\n", 0)])
+def test_a_passphrase_that_nobody_gives_is_one_line_and_leaves_nothing(tmp_path: Path, typed: bytes, expected: int) -> None:
+    done = command("keys", "init", "--origin", "log.example", "--keys", tmp_path / "keys", "--prompt", input_=typed)
+    assert (done.code, (tmp_path / "keys").exists()) == (expected, expected == 0)
+    if expected:
+        assert is_one_line(done.err)
+        assert "no-passphrase" in done.err
+    else:
+        load_signers(tmp_path / "keys", typed.splitlines()[0])
+        again = command("keys", "rotate", "log", "--from-index", "1", "--keys", tmp_path / "keys", "--prompt", input_=typed)
+        assert again.code == 0
+
+
+@pytest.mark.parametrize(("key", "code"), [(b"\x04", 2), (b"\x03", 130)])
+def test_ctrl_d_and_ctrl_c_at_the_question_end_it(tmp_path: Path, key: bytes, code: int) -> None:
+    leader, follower = pty.openpty()
+    arguments = [*COMMAND, "keys", "init", "--origin", "log.example", "--keys", str(tmp_path / "keys"), "--prompt"]
+    with subprocess.Popen(arguments, stdin=follower, stdout=follower, stderr=follower, env=ENVIRONMENT, start_new_session=True,
+                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) as running:  # noqa: PLW1509 - a terminal of its own
+        os.close(follower)
+        said = b""
+        while b"Passphrase: " not in said:  # what is typed before the question is whole is thrown away
+            said += os.read(leader, 4096)
+        os.write(leader, key)
+        with contextlib.suppress(OSError):
+            while True:
+                said += os.read(leader, 4096)
+        assert running.wait(60) == code
+    os.close(leader)
+    assert b"bug" not in said
+    assert not (tmp_path / "keys").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ from pairmark.cli.exit_codes import OK
 
 if TYPE_CHECKING:
     from pairmark.adapters.keys import ExternalKey
-    from pairmark.provenance.trust import RoleName, TrustChain
+    from pairmark.provenance.trust import RoleName, TrustChain, TrustedKey
 
 PASSPHRASE = "PAIRMARK_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
@@ -72,10 +73,27 @@ def folder_of(keys: Path | None, data: Path | None = None) -> Path:
 
 
 def passphrase_of(prompt: bool, *, confirm: bool = False) -> bytes | None:
-    """The passphrase of the key files; none where none is set."""
-    words: str | None
-    words = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True) if prompt else os.environ.get(PASSPHRASE)
-    return words.encode() if words else None
+    """The passphrase of the key files; none where none is set. Where nobody sits at a terminal it is read from lines of standard input."""
+    if not prompt:
+        words = os.environ.get(PASSPHRASE)
+        return words.encode() if words else None
+    if sys.stdin is not None and sys.stdin.isatty():
+        typed: str = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
+        return typed.encode()
+    return _piped(2 if confirm else 1)
+
+
+def _piped(times: int) -> bytes:
+    from pairmark.domain.errors import Malformed
+
+    lines = [] if sys.stdin is None else [sys.stdin.buffer.readline().rstrip(b"\r\n") for _ in range(times)]
+    if len(set(lines)) != 1 or not lines[0]:
+        expected = "a passphrase" if times == 1 else "the same passphrase on two lines"
+        raise Malformed(
+            "no-passphrase", f"expected {expected} on standard input (--prompt), found none" + (" or another" if times > 1 else ""),
+            remedy=f"type it at a terminal, or set {PASSPHRASE} instead",
+        )
+    return lines[0]
 
 
 @app.command("init")
@@ -111,15 +129,19 @@ def _show(chain: TrustChain) -> None:
     root = chain.current
     say(f"{clean(root.origin)}  version {root.version}")
     say(f"root digest  {chain.root_digest}")
-    rows = [("role", "needs", "key", "signs for log indices")]
+    rows = [("role", "signatures needed", "key", "signs for log indices")]
     for role in Role:
         named = root.role(_name(role))
         for keyid in named.keyids:
             key = root.keys[keyid]
-            until = "" if key.valid_until is None else str(key.valid_until - 1)
-            window = "none" if key.valid_until == key.valid_from else f"{key.valid_from}–{until}"
-            rows.append((role.value, f"{named.threshold} of {len(named.keyids)}", keyid, "any" if role is Role.ROOT else window))
+            rows.append((role.value, str(named.threshold), keyid, "any" if role is Role.ROOT else _window(key)))
     say_all(table(rows))
+
+
+def _window(key: TrustedKey) -> str:
+    if key.valid_until is None:
+        return f"{key.valid_from} and later"
+    return "none any more" if key.valid_until == key.valid_from else f"{key.valid_from}–{key.valid_until - 1}, none later"
 
 
 def _name(role: Role) -> RoleName:
@@ -173,7 +195,7 @@ def revoke(
     folder, external = folder_of(keys, data), _external(uri, public)
     index = log_size(folder, data=data, database=database, service=service) if from_index is None else from_index
     chain = make(folder, _name(role), index, passphrase_of(prompt), external=external)
-    _changed(chain, role, index)
+    _changed(chain, role, index, revoked=True)
     if from_index is None and role is not Role.ROOT:
         say(f"the {index} entries that are in the log keep their trust; if the thief can have signed one of them, revoke again with --from-index")
     return OK
@@ -210,7 +232,19 @@ def _elsewhere(given: list[str]) -> dict[RoleName, ExternalKey]:
     return found
 
 
-def _changed(chain: TrustChain, role: Role, from_index: int) -> None:
+def _changed(chain: TrustChain, role: Role, from_index: int, *, revoked: bool = False) -> None:
     since = "" if role is Role.ROOT else f" from log index {from_index} on"
-    say(f"trust root version {chain.current.version}: role {role.value} has a new key{since}")
+    version = f"trust root version {chain.current.version}: "
+    if revoked:
+        for keyid in _closed(chain, _name(role)):
+            say(f"{version}key {keyid} of role {role.value} is revoked{since}: what it signed there verifies no more")
+        version = ""
+    say(f"{version}role {role.value} has a new key{since}")
     say("publish the new trust.json; whoever pinned the first root follows to it")
+
+
+def _closed(chain: TrustChain, role: RoleName) -> list[str]:
+    """Ids of the keys that the newest version took trust from, or took away trust that it still had."""
+    before, now = chain.roots[-2], chain.current
+    kept = now.role(role).keyids
+    return [keyid for keyid in before.role(role).keyids if keyid not in kept or before.keys[keyid].valid_until != now.keys[keyid].valid_until]

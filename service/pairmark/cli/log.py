@@ -13,6 +13,7 @@ from pairmark.cli.db import DatabaseUrl
 from pairmark.cli.embedded import DataFolder, client_at
 from pairmark.cli.exit_codes import OK, REFUSED
 from pairmark.cli.service import DEFAULT_SERVICE, ServiceUrl
+from pairmark.cli.verify import read_as
 
 app = typer.Typer(help="The transparency log.", no_args_is_help=False)
 
@@ -78,7 +79,9 @@ def monitor(
     from pairmark.domain.errors import Malformed
     from pairmark.provenance.trust import parse_trust
 
-    chain = parse_trust(trust.read_bytes(), file=str(trust))
+    chain = parse_trust(read_as("trust root", trust, "--trust"), file=str(trust))
+    if state.exists():
+        read_as("monitor state", state, "--state")
     before = read_state(state, chain.current.origin)
     with client_at(service, data) as client:
         try:

@@ -44,7 +44,7 @@ from pairmark.cli import (
 )
 from pairmark.cli import certify as certify_command
 from pairmark.cli.console import clean, complain, prepare_streams
-from pairmark.cli.exit_codes import BROKEN_PIPE, BUG, CANNOT_WRITE, INTERRUPTED, OK, USAGE
+from pairmark.cli.exit_codes import BROKEN_PIPE, BUG, CANNOT_WRITE, INTERRUPTED, OK, USAGE, sentence
 from pairmark.domain.errors import PairmarkError
 
 DEBUG = "PAIRMARK_DEBUG"
@@ -58,11 +58,7 @@ app = typer.Typer(
         "Certifies utility under attack: proves that the arms of a prompt-injection benchmark are the same experiment"
         " and that the injections arrived, and only then gives the pair of numbers."
     ),
-    epilog=(
-        "Exit: 0 certified, valid or done, 1 refused or invalid, 2 malformed input or usage, 3 quarantined, 4 revoked,"
-        " 5 superseded, 6 signature or status not checked, 69 the service or its database"
-        " cannot be reached, 70 a bug, 74 output cannot be written."
-    ),
+    epilog=sentence(),
 )
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
@@ -141,6 +137,11 @@ def _explain(problem: Exception) -> int:
         from pairmark.cli.service import exit_code_of
 
         return exit_code_of(problem)
+    if isinstance(problem, typer.Abort):  # a question that nobody answered: the end of the input, or Ctrl-C
+        if isinstance(problem.__context__, KeyboardInterrupt):
+            return INTERRUPTED
+        complain("pairmark: expected an answer, found the end of the input; type the answer, or leave out the option that asks [usage]")
+        return USAGE
     message = getattr(problem, "format_message", None)
     if message is not None:  # a usage error of typer
         context = getattr(problem, "ctx", None)

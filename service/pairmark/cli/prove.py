@@ -9,6 +9,7 @@ import typer
 
 from pairmark.cli.console import say
 from pairmark.cli.exit_codes import OK
+from pairmark.cli.verify import read_as
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +43,7 @@ def prove(
     role = next((name for name in ARM_ROLES if name == arm), None)
     if role is None:
         raise Malformed("invalid-arm", f"expected benign, attacked or baseline, found {arm!r}", remedy="give --arm")
-    logged = parse_bundle(_read(certificate), file=str(certificate)).certificate
+    logged = parse_bundle(read_as("certificate bundle", certificate), file=str(certificate)).certificate
     statement = read_statement(logged.envelope.payload, file=str(certificate))
     claimed = statement.predicate.arms.given().get(role)
     if claimed is None or claimed.rows is None:

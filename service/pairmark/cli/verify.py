@@ -12,6 +12,7 @@ from pairmark.cli.console import clean, say, say_all, say_bytes, styled, table, 
 
 if TYPE_CHECKING:
     from pairmark.verify import Memory, Verification
+    from pairmark.verify.kinds import Kind
 
 MAX_BYTES = 2_000_000_000
 _STYLES = {"PASS": "good", "FAIL": "bad", "NOT_CHECKED": "warn"}
@@ -53,7 +54,7 @@ def verify(
 
     It takes nine steps, and claims no more than they carry.
 
-    Exit: 0 valid, 1 a step failed, 2 wrong usage, 4 revoked, 5 superseded, 6 signature or status could not be checked.
+    Exit: 0 valid, 1 a step failed, 2 wrong usage, 4 revoked, 5 superseded, 6 signature, inclusion or status could not be checked.
     """
     from pairmark.domain.errors import Malformed
     from pairmark.verify import Memory, verify_bundle
@@ -62,20 +63,33 @@ def verify(
     if artifacts is not None and not artifacts.is_dir():
         raise Malformed("unreadable", "expected a folder of artifacts, found none", str(artifacts), remedy="check the path")
     known = state is not None and state.exists()
-    remembered = parse_memory(_read(state), file=str(state)) if state is not None and known else Memory()
+    remembered = parse_memory(read_as("verifier state", state, "--state"), file=str(state)) if state is not None and known else Memory()
     found = verify_bundle(
-        _read(certificate),
-        trust=None if trust is None else _read(trust),
+        read_as("certificate bundle", certificate),
+        trust=None if trust is None else read_as("trust root", trust, "--trust"),
         root_digest=root_digest,
         artifacts=artifacts,
-        log=None if log is None else _read(log),
-        rows=None if rows is None else _read(rows),
+        log=None if log is None else read_as("exported log", log, "--log"),
+        rows=None if rows is None else read_as("proof of episodes", rows, "--rows"),
         remembered=remembered,
     )
     if state is not None and found.memory is not None and found.memory != remembered:
         _remember(state, found.memory)
     _show(found, format_)
     return found.exit_code
+
+
+def read_as(kind: Kind, path: Path, option: str | None = None) -> bytes:
+    """The bytes of a file that a person gave as a kind of document.
+
+    Raises:
+        Malformed: it cannot be read, or is certainly another kind of document.
+    """
+    from pairmark.verify.kinds import require_kind
+
+    data = _read(path)
+    require_kind(data, kind, f"{path}" if option is None else f"{option} {path}")
+    return data
 
 
 def _read(path: Path) -> bytes:

@@ -48,6 +48,15 @@ class ExternalKey:
         """The file that names it."""
         return canonical_bytes({"uri": self.uri, "public": self.public.hex()}) + b"\n"
 
+    def require_storable(self) -> None:
+        """Raise Malformed where the file that names it could not be read back."""
+        try:
+            _ExternalKey.model_validate_json(self.content())
+        except (ValidationError, ValueError):
+            raise Malformed(
+                "invalid-key", f"expected a URI of 1 to 1024 printable characters and a public key, found {shown(self.uri)}", remedy="check the URI"
+            ) from None
+
     def signer(self) -> Callable[[bytes], bytes]:
         """A function that signs with it; every signature is checked before it is used.
 

@@ -39,6 +39,12 @@ def write_durably(path: Path, data: bytes, mode: int) -> None:
     sync_folder(path.parent)
 
 
+def remove_scratch(path: Path) -> None:
+    """Remove what `write_durably` of this file left when the process was killed in it."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        left.unlink(missing_ok=True)
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
@@ -67,7 +73,7 @@ def read_key(path: Path, passphrase: bytes | None) -> Ed25519PrivateKey:
             data = stream.read(MAX_KEY_BYTES)
     except OSError as problem:
         raise Malformed(
-            "unreadable-key", f"expected a key file, found: {problem.strerror}", file, remedy="make keys with `pairmark keys init`"
+            "unreadable-key", f"expected a key file, found: {problem.strerror}", file, remedy="check the path and its permissions"
         ) from None
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise Malformed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ RETIRED = "retired"
 KINDS = ("pem", "uri")
 SERVICE_ROLES: tuple[RoleName, ...] = ("certifier", "revoker", "log")
 MAX_TRUST_BYTES = 64_000_000
+MARK = "high-water-mark.json"
+"""Lies beside the keys of a log that has signed something (`pairmark.adapters.log.mark`)."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Signers:
         """
         signer = self.by_role.get(role)
         if signer is None:
-            raise Malformed("no-key", f"expected the key of role {role}, found none", remedy=f"put {role}.pem into the folder of keys")
+            raise Malformed("no-key", f"expected the key of role {role}, found none", remedy=bring_back(role))
         return signer
 
     def envelope(self, role: RoleName, payload: bytes) -> Envelope:
@@ -75,9 +77,13 @@ def read_chain(directory: str | Path, *, pinned: str | None = None) -> TrustChai
         with path.open("rb") as stream:
             data = stream.read(MAX_TRUST_BYTES)
     except OSError as problem:
-        raise Malformed(
-            "no-trust", f"expected a trust root, found: {problem.strerror}", str(path), remedy="make keys with `pairmark keys init`"
-        ) from None
+        if not isinstance(problem, FileNotFoundError):
+            remedy = "check the path and its permissions"
+        elif next(used_files(path.parent), None) is not None:
+            remedy = "bring trust.json back from where it is published: new keys would begin another log"
+        else:
+            remedy = "check the path; for a new log make keys with `pairmark keys init`"
+        raise Malformed("no-trust", f"expected a trust root, found: {problem.strerror}", str(path), remedy=remedy) from None
     return parse_trust(data, pinned=pinned, file=str(path))
 
 
@@ -95,6 +101,19 @@ def load_signers(
     return Signers(chain, {role: _signer(folder, chain, role, passphrase) for role in roles})
 
 
+def used_files(folder: Path) -> Iterator[Path]:
+    """What shows that a folder belongs to a log already: keys in place, or what was signed with them. Waiting keys do not."""
+    waiting = {next_file(folder, role, kind) for role in ROLES for kind in KINDS}
+    for pattern in ("*.pem", "*.uri", MARK):
+        yield from (path for path in folder.glob(pattern) if path not in waiting)
+
+
+def bring_back(role: RoleName) -> str:
+    """What to do where a role's key is not there. New keys are never the remedy: they would begin another log."""
+    back = f"bring {role}.pem (or {role}.uri) back from where it is kept"
+    return back if role == "root" else f"{back}, or if it is lost give the role a new one: `pairmark keys rotate {role}`"
+
+
 def open_keys(chain: TrustChain, role: RoleName) -> set[str]:
     """Ids of a role's keys whose window has no end."""
     root = chain.current
@@ -107,6 +126,10 @@ def read_signer(folder: Path, role: RoleName, passphrase: bytes | None) -> Signe
     Raises:
         Malformed: missing, exposed, or it cannot be used.
     """
+    if not any((folder / f"{role}.{kind}").exists() for kind in KINDS):
+        raise Malformed(
+            "unreadable-key", f"expected the key of role {role}, found no such file", str(folder / f"{role}.pem"), remedy=bring_back(role)
+        )
     if (folder / f"{role}.uri").exists():
         external = read_external(folder / f"{role}.uri")
         return Signer(role, external.public, external.signer())
@@ -124,20 +147,26 @@ def _signer(folder: Path, chain: TrustChain, role: RoleName, passphrase: bytes |
     return signer
 
 
-def finish_rotation(folder: Path, chain: TrustChain, passphrase: bytes | None) -> None:
-    """Put a waiting key in place if the trust root names it; remove it if it does not. `trust.json` decides."""
+def finish_rotation(folder: Path, chain: TrustChain, passphrase: bytes | None) -> dict[RoleName, str]:
+    """Put waiting keys in place if the trust root names them; remove those that it does not. `trust.json` decides.
+
+    Returns the ids of the keys that were put in place, by role.
+    """
+    finished: dict[RoleName, str] = {}
     for role in ROLES:
         for kind in KINDS:
             waiting = next_file(folder, role, kind)
             if not waiting.exists():
                 continue
-            public = read_external(waiting).public if kind == "uri" else public_bytes(read_key(waiting, passphrase))
-            if key_id(public) in open_keys(chain, role):
+            name = _key_id_in(waiting, kind, passphrase)
+            if name in open_keys(chain, role):
                 _retire(folder, role, passphrase)
                 waiting.replace(folder / f"{role}.{kind}")
+                finished[role] = name
             else:
                 waiting.unlink()
             sync_folder(folder)
+    return finished
 
 
 def next_file(folder: Path, role: RoleName, kind: str = "pem") -> Path:
@@ -145,13 +174,35 @@ def next_file(folder: Path, role: RoleName, kind: str = "pem") -> Path:
     return folder / f"{role}.next.{kind}"
 
 
+def prepare_retirement(folder: Path, role: RoleName, passphrase: bytes | None) -> None:
+    """Find out, before anything is written, whether a role's key can be moved out of use.
+
+    Raises:
+        Malformed: a key that is there is exposed or cannot be read.
+    """
+    if _in_place(folder, role, passphrase):
+        _retired(folder)
+
+
 def _retire(folder: Path, role: RoleName, passphrase: bytes | None) -> None:
     """Move a role's key out of use; it is kept, since destroying it is a person's decision."""
+    found = _in_place(folder, role, passphrase)
+    for place, name in found.items():
+        place.replace(_retired(folder) / f"{role}-{name[:16]}{place.suffix}")
+    if found:
+        sync_folder(_retired(folder))
+
+
+def _in_place(folder: Path, role: RoleName, passphrase: bytes | None) -> dict[Path, str]:
+    places = ((folder / f"{role}.{kind}", kind) for kind in KINDS)
+    return {place: _key_id_in(place, kind, passphrase) for place, kind in places if place.exists()}
+
+
+def _retired(folder: Path) -> Path:
     target = folder / RETIRED
     target.mkdir(mode=0o700, exist_ok=True)
-    for kind in KINDS:
-        place = folder / f"{role}.{kind}"
-        if place.exists():
-            public = read_external(place).public if kind == "uri" else public_bytes(read_key(place, passphrase))
-            place.replace(target / f"{role}-{key_id(public)[:16]}.{kind}")
-    sync_folder(target)
+    return target
+
+
+def _key_id_in(path: Path, kind: str, passphrase: bytes | None) -> str:
+    return key_id(read_external(path).public if kind == "uri" else public_bytes(read_key(path, passphrase)))
