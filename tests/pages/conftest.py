@@ -23,9 +23,9 @@ ARGUMENTS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium; skips where there is none."""
+    """Debian's Chromium; skips where there is none. Of a module: while its driver runs, nothing else can run an event loop."""
     if not CHROMIUM.is_file():
         pytest.skip(f"there is no browser at {CHROMIUM}")
     from playwright.sync_api import sync_playwright
