@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +72,12 @@ def _no_network() -> Any:
         patch.setattr(socket.socket, "connect_ex", guarded(socket.socket.connect_ex))
         patch.setattr(socket, "getaddrinfo", resolve)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test that asks for no kind of database has SQLite, in whatever order tests run."""
+    from tests.databases import only_sqlite
+
+    with only_sqlite("kind" not in getattr(item, "fixturenames", ())):
+        return (yield)

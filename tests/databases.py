@@ -21,6 +21,9 @@ KINDS = ("sqlite", "postgresql")
 _kinds = ["sqlite"]
 """The last is the one in use."""
 
+_only_sqlite = [False]
+"""Whether the test that runs asked for no kind: then services are on SQLite, whatever kind an earlier test left in use."""
+
 _made: dict[Path, str] = {}
 _open: set[psycopg.Connection[Any]] = set()
 
@@ -64,9 +67,24 @@ def forget(folder: Path) -> None:
         drop(_made.pop(each))
 
 
+@contextlib.contextmanager
+def only_sqlite(wanted: bool) -> Iterator[None]:
+    """While a test that asks for no kind runs, its own fixtures included."""
+    _only_sqlite[0] = wanted
+    try:
+        yield
+    finally:
+        _only_sqlite[0] = False
+
+
+def kind_in_use() -> str:
+    """The kind of database that a service gets now."""
+    return "sqlite" if _only_sqlite[0] else _kinds[-1]
+
+
 def url_of(folder: Path) -> str:
     """The database of a service in `folder`, empty or migrated: always the same one."""
-    if _kinds[-1] == "sqlite":
+    if kind_in_use() == "sqlite":
         folder.mkdir(parents=True, exist_ok=True)
         return f"sqlite:///{(folder / 'pairmark.db').absolute()}"
     place = folder.absolute()
@@ -77,7 +95,7 @@ def url_of(folder: Path) -> str:
 
 def copy_of(folder: Path, target: Path) -> str:
     """A whole copy of the database of a service in `folder`, as it is now; its name."""
-    if _kinds[-1] == "sqlite":
+    if kind_in_use() == "sqlite":
         source, copy = sqlite3.connect(folder / "pairmark.db"), sqlite3.connect(target)
         source.backup(copy)
         source.close()
@@ -92,7 +110,7 @@ def copy_of(folder: Path, target: Path) -> str:
 
 def restore(folder: Path, copy: str) -> None:
     """Put a copy in the place of the database of a service in `folder`."""
-    if _kinds[-1] == "sqlite":
+    if kind_in_use() == "sqlite":
         for name in ("pairmark.db", "pairmark.db-wal", "pairmark.db-shm"):
             (folder / name).unlink(missing_ok=True)
         shutil.copyfile(copy, folder / "pairmark.db")
@@ -104,7 +122,7 @@ def restore(folder: Path, copy: str) -> None:
 
 def settings_of(folder: Path) -> dict[str, Any]:
     """What tells a service in `folder` of its database; nothing for its own file."""
-    return {} if _kinds[-1] == "sqlite" else {"database_url": url_of(folder), "requests_per_minute": 1_000_000}
+    return {} if kind_in_use() == "sqlite" else {"database_url": url_of(folder), "requests_per_minute": 1_000_000}
 
 
 def rows_of(folder: Path, query: str) -> list[tuple[Any, ...]]:

@@ -50,7 +50,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "text for a boolean": (_edit("attacked/episodes.jsonl", lambda data: data.replace(b'"utility":true', b'"utility":"true"', 1)), "invalid-value"),
     "half a line": (_edit("attacked/episodes.jsonl", lambda data: data[:-30]), "not-json"),
     "an archive cut short": (lambda pair: _pack(pair, 200), "truncated"),
-    "an archive of something else": (lambda pair: _replace(pair / "baseline", b"PK\x03\x04 this is not a tar.gz"), "bad-compression"),
+    "an archive of something else": (lambda pair: _replace(pair / "baseline", b"PK\x03\x04 this is not a tar.gz"), "not-recognised"),
 }  # fmt: skip
 
 

@@ -61,7 +61,10 @@ def upgrade(
 
 @app.command("check")
 def check(data: DataFolder = None, database: DatabaseUrl = None) -> int:
-    """Check the database against this version, and a PostgreSQL server's settings. Exit: 0 it is as expected, 1 it is not."""
+    """Check the database, and its server's settings.
+
+    Against what this version expects. Exit: 0 it is so, 1 it is not.
+    """
     from pairmark.adapters.sql.migrate import drift
     from pairmark.adapters.sql.server_settings import unsafe
 

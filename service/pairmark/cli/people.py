@@ -33,7 +33,10 @@ Organisation = Annotated[
 
 @app.command("admin-key")
 def admin_key(data: DataFolder = None, database: DatabaseUrl = None) -> int:
-    """Make an admin and its key straight in the database: for the first one, or when all keys are lost. Prints the key once."""
+    """Make an admin key in the database.
+
+    For the first one, or when all keys are lost. Prints the key once.
+    """
     from pairmark.adapters.sql.database import SqlDatabase
     from pairmark.adapters.sql.ready import require_head
     from pairmark.app.errors import Unavailable
@@ -74,7 +77,7 @@ def whoami(service: ServiceUrl = DEFAULT_SERVICE) -> int:
 
 @app.command("organisations")
 def organisations(service: ServiceUrl = DEFAULT_SERVICE) -> int:
-    """List your organisation; all of them for whoever runs the service."""
+    """List organisations: your own, or all for an operator."""
     with client_of(service) as client:
         found = client.people.organisations()
     say_all(table([("organisation", "name", "since"), *((each.id, each.name, each.created_at) for each in found)]))

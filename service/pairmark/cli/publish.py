@@ -29,7 +29,7 @@ def publish(
     service: ServiceUrl = DEFAULT_SERVICE,
     data: DataFolder = None,
 ) -> int:
-    """Let everybody read a certificate and its runs, and have a checkpoint of the log cover it."""
+    """Let everybody read a certificate and its runs."""
     with client_at(service, data) as client:
         published = client.log.publish(certificate, episodes=episodes.value).model
     say(f"published  {published.certificate}  at log index {published.index}  episodes {episodes.value}")

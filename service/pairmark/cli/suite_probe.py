@@ -75,7 +75,10 @@ def probe_inspect_evals(
     into: IntoOption = None,
     format_: FormatOption = ProbeFormat.TEXT,
 ) -> int:
-    """Probe an evaluation of the installed package with Inspect itself. Exit: 1 if a dead provider was read as an outcome."""
+    """Probe an evaluation with Inspect itself.
+
+    Of the installed package. Exit: 1 if a dead provider was read as an outcome.
+    """
     from pairmark.adapters.inspect_evals.export import check_evaluation
     from pairmark.adapters.inspect_evals.probes import NAMES, probe_suites
 

@@ -18,7 +18,7 @@ def worker(
         ),
     ] = None,
 ) -> int:
-    """Work off queued certifications until told to stop, beside the services that queue them.
+    """Work off queued certifications until told to stop.
 
     It needs what `serve` needs: the same database, object store and keys. A service works off its queue itself; more processes work off
     more certifications at once, on PostgreSQL.
