@@ -118,7 +118,7 @@ def test_a_plan_is_made_offline_from_rates_and_from_a_manifest(here: Here, folde
         (["--tasks", "200", "--survival", "0.5", "--calls", "many"], "[usage]\n"),
         (["--tasks", "200", "--survival", "0.5", "--calls", "9:3"], "[invalid-value]\n"),
         (["--tasks", "200", "--survival", "0.5", "--difference", "0.4", "--discordance", "0.1"], "[invalid-value]\n"),
-        (["--tasks", "two hundred", "--survival", "0.5"], "usage)\n"),
+        (["--tasks", "two hundred", "--survival", "0.5"], "[usage]\n"),
     ],
 )
 def test_impossible_plans(here: Here, arguments: list[str], ending: str) -> None:

@@ -211,10 +211,10 @@ def test_nobody_there_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_both_clients_can_do_the_same() -> None:
     waiting, awaited = Client("http://service"), AsyncClient("http://service")
-    for one, other in ((waiting, awaited), (waiting.people, awaited.people), (waiting.log, awaited.log)):
+    for one, other in ((waiting, awaited), (waiting.people, awaited.people), (waiting.log, awaited.log), (waiting.webhooks, awaited.webhooks)):
         names = {name for name in dir(one) if not name.startswith("_")}
         assert names == {name for name in dir(other) if not name.startswith("_")}
-        for name in names - {"close", "people", "log", "export"}:
+        for name in names - {"close", "people", "log", "webhooks", "export"}:
             assert inspect.signature(getattr(one, name)) == inspect.signature(getattr(other, name))
             assert getattr(one, name).__doc__
     waiting.close()

@@ -38,7 +38,7 @@ def half_sent(url: str, run_id: str, ledger: bytes) -> socket.socket:
     """A connection on which half a ledger was sent."""
     address = urlsplit(url)
     connection = socket.create_connection((address.hostname, address.port), timeout=20)
-    head = f"PUT /v1/runs/{run_id}/episodes HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: {len(ledger)}\r\n\r\n"
+    head = f"PUT /v1/runs/{run_id}/episodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: {len(ledger)}\r\n\r\n"
     connection.sendall(head.encode() + ledger[: len(ledger) // 2])
     return connection
 

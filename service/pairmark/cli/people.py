@@ -88,7 +88,10 @@ def organisations(service: ServiceUrl = DEFAULT_SERVICE) -> int:
 def found_organisation(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the organisation is called.")], service: ServiceUrl = DEFAULT_SERVICE
 ) -> int:
-    """Found an organisation, for admins of the one that runs the service. Prints its id."""
+    """Found an organisation and print its id.
+
+    For admins of the one that runs the service.
+    """
     with client_of(service) as client:
         made = client.people.found_organisation(name)
     say(made.id)
@@ -103,7 +106,10 @@ def audit(
     organisation: Organisation = None,
     service: ServiceUrl = DEFAULT_SERVICE,
 ) -> int:
-    """List changes of state, the newest first, for admins: when, who, what, from where, and which rows."""
+    """List changes of state, the newest first.
+
+    For admins: who changed what, when, from where.
+    """
     from itertools import islice
 
     with client_of(service) as client:
