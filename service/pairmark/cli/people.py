@@ -122,7 +122,10 @@ def audit(
 
 @app.command("keys")
 def list_keys(service: ServiceUrl = DEFAULT_SERVICE) -> int:
-    """List your keys, as an admin your organisation's, and what each may do now."""
+    """List your keys and what they may do.
+
+    As an admin, those of your organisation.
+    """
     with client_of(service) as client:
         found = client.people.keys()
     rows = [(each.id, each.label, each.member, ", ".join(each.permissions) or "nothing") for each in found]
