@@ -118,8 +118,8 @@ def test_a_process_that_freezes_inside_a_transaction_does_not_lock_out_the_other
 
     usual = f"'idle_in_transaction_session_timeout', '{postgresql._SETTINGS['idle_in_transaction_session_timeout']}'"
     assert usual in postgresql.PREPARING
-    monkeypatch.setattr(postgresql, "PREPARING", postgresql.PREPARING.replace(usual, "'idle_in_transaction_session_timeout', '300'"))
     url = going.url(going.migrated())
+    monkeypatch.setattr(postgresql, "PREPARING", postgresql.PREPARING.replace(usual, "'idle_in_transaction_session_timeout', '300'"))
     frozen, other = SqlDatabase.at(url), SqlDatabase.at(url)
     inside, leave = threading.Event(), threading.Event()
     said: list[Unavailable] = []
