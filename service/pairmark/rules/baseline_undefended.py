@@ -96,7 +96,7 @@ def _remedy(experiment: Experiment, found: list[str], defenses: tuple[Defense, .
 
 def _of_fields(experiment: Experiment) -> str:
     declared = sorted({change for each in experiment.attacked.run.system.defenses or () for change in each.changes})
-    said = "record what is unrecorded, and run the baseline with the same model, settings and harness as the attacked run"
+    said = "run the attack on the model, settings and harness of the attacked run, and record what is unrecorded"
     if not declared:
         return f"{said} (what a defense changes, of system_prompt, tools and scaffold, is declared in its `changes`)"
     return f"{said} (`changes` declares {', '.join(declared)}: add what a defense changes, and take out what it does not)"
