@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairmark.domain.errors import Conflict, Malformed, NotFound, PairmarkError, one_line, shown
+from pairmark.domain.errors import Conflict, Malformed, NotFound, PairmarkError, one_line, shown, shown_place
 
 
 def test_a_malformed_input_says_where_what_and_what_to_do() -> None:
@@ -54,3 +54,16 @@ def test_one_line_is_one_printable_line_within_its_limit(text: str, limit: int) 
 def test_any_value_is_shown_in_one_short_line(value: object) -> None:
     assert len(shown(value)) <= 80
     assert shown(value).isprintable()
+
+
+def test_a_place_keeps_its_end_however_deep_it_lies() -> None:
+    deep = "/".join(["", *["folder"] * 100, "copy.eval#inbox/1"])
+    assert shown_place(deep).endswith("/copy.eval#inbox/1'")
+    assert len(shown_place(deep)) <= 300
+    assert shown_place("runs/copy.eval") == "'runs/copy.eval'"
+
+
+@given(st.text())
+def test_any_place_is_shown_in_one_line(place: str) -> None:
+    assert len(shown_place(place)) <= 600
+    assert shown_place(place).isprintable()

@@ -84,3 +84,9 @@ def one_line(text: str, limit: int = 2000) -> str:
 def shown(value: object, limit: int = 80) -> str:
     """A value as an error message shows it: `repr`, one line, cut at `limit` characters."""
     return one_line(repr(value), limit)
+
+
+def shown_place(place: object, limit: int = 300) -> str:
+    """A file, folder or place in one as an error message shows it: `repr`, one line, cut at its start, for its end says which it is."""
+    text = repr(str(place))
+    return one_line(text if len(text) <= limit else f"'…{text[2 - limit :]}", 2 * limit)

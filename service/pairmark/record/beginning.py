@@ -16,7 +16,7 @@ from pairmark.domain.canonical import canonical_bytes, suite_digest
 from pairmark.domain.documents.base import read_document
 from pairmark.domain.documents.run import Run as RunDocument
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.errors import Conflict, Malformed, one_line, shown
+from pairmark.domain.errors import Conflict, Malformed, one_line, shown, shown_place
 from pairmark.importers.system_file import check_system_file, run_harness, run_system
 from pairmark.record.journal import JOURNAL
 
@@ -129,7 +129,7 @@ def begin(folder: Path, value: Mapping[str, Any], manifest: Mapping[str, Any] | 
         return False
     if any(not item.name.startswith(f".{RECORDING}-") for item in folder.iterdir()):
         raise Conflict(
-            "exists", f"expected a new or empty folder, found {shown(str(folder))} with content", "choose another folder"
+            "exists", f"expected a new or empty folder, found {shown_place(folder)} with content", "choose another folder"
         )
     scratch = Path(tempfile.mkdtemp(prefix=f".{RECORDING}-", dir=folder))
     try:

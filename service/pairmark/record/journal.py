@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pairmark.domain import strict_json
 from pairmark.domain.canonical import canonical_bytes
-from pairmark.domain.errors import Conflict, Malformed, shown
+from pairmark.domain.errors import Conflict, Malformed, shown_place
 
 Sync = Literal["episode", "finish"]
 """When the disk is waited for: after every ended episode (a power cut then loses none), or only when the run is finished."""
@@ -141,6 +141,6 @@ def sealed(folder: Path) -> SealedMeanwhile:
     """The refusal to add to a finished run."""
     return SealedMeanwhile(
         "sealed",
-        f"expected an unfinished run in {shown(str(folder))}, found a sealed one",
+        f"expected an unfinished run in {shown_place(folder)}, found a sealed one",
         "begin another run: a sealed run is never changed",
     )

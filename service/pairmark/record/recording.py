@@ -15,7 +15,7 @@ from pairmark.domain.documents.base import read_document
 from pairmark.domain.documents.episode import ABORTED
 from pairmark.domain.documents.run import Run as RunDocument
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.domain.errors import Conflict, NotFound, shown
+from pairmark.domain.errors import Conflict, NotFound, shown_place
 from pairmark.record.beginning import ANNOUNCED, RECORDING, SESSIONS, SUITE
 from pairmark.record.cells import Cell, Cells
 from pairmark.record.episode import stopped_row
@@ -43,7 +43,7 @@ class Recording:
             if sealed_in(folder) is not None:
                 raise sealed(folder) from None
             raise NotFound(
-                "no-recording", f"expected an unfinished run in {shown(str(folder))}, found none", "begin one with record.Run"
+                "no-recording", f"expected an unfinished run in {shown_place(folder)}, found none", "begin one with record.Run"
             ) from None
         suite = path / SUITE
         manifest = read_document(SuiteManifest, suite.read_bytes(), file=str(suite))[0] if suite.exists() else None
@@ -177,7 +177,7 @@ class Recording:
 def _another_document(folder: Path) -> Conflict:
     return Conflict(
         "exists",
-        f"expected no run document in {shown(str(folder))} before the run is finished, found one that no recording wrote",
+        f"expected no run document in {shown_place(folder)} before the run is finished, found one that no recording wrote",
         "move it away and finish again: what was recorded is whole",
     )
 

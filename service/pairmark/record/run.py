@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pairmark.domain.documents.base import read_document
 from pairmark.domain.documents.run import Run as RunDocument
-from pairmark.domain.errors import Conflict, PairmarkError, shown
+from pairmark.domain.errors import Conflict, PairmarkError, shown_place
 from pairmark.record.beginning import (
     ANNOUNCED,
     RECORDING,
@@ -97,7 +97,7 @@ class Run:
             if not resume:
                 raise Conflict(
                     "exists",
-                    f"expected a new or empty folder, found an unfinished run in {shown(str(path))}",
+                    f"expected a new or empty folder, found an unfinished run in {shown_place(path)}",
                     "resume it (resume=True, or Run.resume), or choose another folder",
                 )
             _refuse_other_words(path, value)
@@ -230,6 +230,6 @@ def _refuse_other_words(folder: Path, value: Mapping[str, Any]) -> None:
     if other:
         raise Conflict(
             "other-run",
-            f"expected the run that was begun in {shown(str(folder))}, found another {', '.join(other)}",
+            f"expected the run that was begun in {shown_place(folder)}, found another {', '.join(other)}",
             "give the same words, or choose another folder",
         )

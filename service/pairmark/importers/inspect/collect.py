@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.errors import Malformed, shown, shown_place
 from pairmark.importers.base import ArmName, Unreadable
 from pairmark.importers.inspect.episodes import Cell, Ids, episode_of, unread_row
 from pairmark.importers.inspect.header import attack_of, sandbox_text
@@ -202,7 +202,7 @@ def _marks(sample: Any) -> Iterator[Any]:
 
 def _copied(read: ReadSample, earlier: Path) -> Malformed:
     return Malformed(
-        "copied-epoch", f"expected evaluations that were run each for itself, found {shown(read.place)} to be a sample of {earlier} again",
+        "copied-epoch", f"expected evaluations that were run each for itself, found {shown_place(read.place)} to be a sample of {earlier} again",
         remedy="leave one of the two logs out: a copy is no further evidence",
     )  # fmt: skip
 
