@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 import polars as pl
 
@@ -58,15 +57,19 @@ def refuse_copies(
     table = ledger.select(
         *_KEY, "epoch", pl.struct(_SAME).hash(seed=0).alias("print"), pl.col("transcript_digest").is_not_null().alias("told")
     )
-    again = table.filter((pl.len().over([*_KEY, "print"]) > 1) & pl.col("told"))
-    for earlier, later in combinations(again["epoch"].unique().sort().to_list(), 2):
-        one, other = (table.filter(pl.col("epoch") == number) for number in (earlier, later))
-        shared = one.join(other, on=_KEY, nulls_equal=True, suffix="_other")
-        told = int((shared["told"] & shared["told_other"]).sum())
-        if told < fewest or not bool((shared["print"] == shared["print_other"]).all()):
-            continue
-        if is_same is None or places is None or _are_same(places, earlier, later, is_same):
-            raise copied_epoch(f"epoch {later}", f"epoch {earlier}", shared.height)
+    again = table.filter((pl.len().over([*_KEY, "print"]) > 1) & pl.col("told"))["epoch"].unique().sort()
+    rest = table.filter(pl.col("epoch").is_in(again.implode()))
+    for earlier in again.to_list():
+        one, rest = rest.filter(pl.col("epoch") == earlier), rest.filter(pl.col("epoch") > earlier)
+        shared = rest.join(one, on=_KEY, nulls_equal=True, suffix="_other").group_by("epoch").agg(
+            pl.len().alias("cells"),
+            (pl.col("told") & pl.col("told_other")).sum().alias("told"),
+            (pl.col("print") == pl.col("print_other")).all().alias("same"),
+        )  # fmt: skip
+        copies = shared.filter((pl.col("told") >= fewest) & pl.col("same")).sort("epoch")
+        for later, cells in copies.select("epoch", "cells").iter_rows():
+            if is_same is None or places is None or _are_same(places, earlier, later, is_same):
+                raise copied_epoch(f"epoch {later}", f"epoch {earlier}", cells)
 
 
 def _are_same(places: pl.DataFrame, one: int, other: int, is_same: IsSame) -> bool:
