@@ -111,6 +111,7 @@ class CertificationRow(Row, table=True):
     """A verdict. `subject` is a digest of all that decides it, so that there is one row for one question."""
 
     __tablename__ = "certifications"
+    __table_args__ = (Index(None, "verdict", "created_at", "id"),)
 
     id: str = Field(sa_column=Column(ID, primary_key=True))
     subject: str = Field(sa_column=Column(DIGEST, nullable=False, unique=True))
@@ -120,7 +121,7 @@ class CertificationRow(Row, table=True):
     policy: str = Field(sa_column=_digest())
     manifest: str = Field(sa_column=_digest())
     disproof: str | None = Field(sa_column=_digest(nullable=True))
-    disproves: str | None = Field(sa_column=Column(ID, ForeignKey("certifications.id"), nullable=True))
+    disproves: str | None = Field(sa_column=Column(ID, ForeignKey("certifications.id"), nullable=True, index=True))
     report: str = Field(sa_column=_digest())
     verdict: str = Field(sa_column=Column(String(16), nullable=False))
     created_at: str = Field(sa_column=Column(MOMENT, nullable=False))
