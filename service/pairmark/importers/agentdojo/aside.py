@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from pairmark.importers.agentdojo.folder import SUFFIX
@@ -18,8 +19,10 @@ HIDDEN, LEVEL, ENDING, FOLDER = (
 )  # fmt: skip
 
 
-def passed_over(pipelines: Sequence[Path]) -> Counter[str]:
-    """Files that may have been meant as log files and are none by their place or name, by kind. Links to folders are not followed."""
+def passed_over(pipelines: Sequence[Path], whole: AbstractSet[str] = frozenset()) -> Counter[str]:
+    """Files that may have been meant as log files and are none by their place or name, by kind. Links to folders are not followed.
+    In the folders `whole` is nothing but log files.
+    """
     counted: Counter[str] = Counter()
     for pipeline in pipelines:
         waiting = [(str(pipeline), 0, False)]
@@ -28,6 +31,8 @@ def passed_over(pipelines: Sequence[Path]) -> Counter[str]:
             for entry in os.scandir(folder):
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
+                    if level == _LEVELS - 1 and entry.path in whole:
+                        continue
                     waiting.append((entry.path, level + 1, is_hidden or name.startswith(".")))
                     kind = FOLDER if level == _LEVELS and name.lower().endswith(SUFFIX) else None
                 else:

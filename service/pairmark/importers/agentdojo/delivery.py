@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import tee
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ class Delivery(NamedTuple):
 
 
 _NONE: frozenset[str] = frozenset()
+_USUAL_CHARACTERS = 4096
 FEWEST_CHARACTERS = 8
 """A payload with fewer characters, white space aside, is not looked for: whether it was delivered stays unknown."""
 
@@ -41,7 +43,9 @@ def _words(value: Any) -> Iterator[str]:
 def _repeated(call: Call, sought: frozenset[str], payloads: Sequence[str]) -> frozenset[str]:
     """Those literals that stand in an argument of the call, other than in a copy of the whole payload."""
     repeated = _NONE
-    words = list(_words(call.arguments))
+    words = [word for word in call.arguments.values() if type(word) is str]
+    if len(words) < len(call.arguments):
+        words = list(_words(call.arguments))
     if not _said(sought, "".join(words)):  # then in none of them
         return repeated
     for word in words:
@@ -139,5 +143,12 @@ def _said_before_first_turn(sought: frozenset[str], messages: Sequence[Message])
     for message in messages:
         if message.role in ("assistant", "tool"):
             break
-        said |= _said(sought, message.text)
+        text = message.text
+        said |= _known_said(sought, text) if len(text) <= _USUAL_CHARACTERS else _said(sought, text)
     return said
+
+
+@lru_cache(maxsize=4096)
+def _known_said(sought: frozenset[str], text: str) -> frozenset[str]:
+    """Remembered: the prompts of system and task stand in file after file."""
+    return _said(sought, text)

@@ -166,16 +166,17 @@ class Shelf(NamedTuple):
 SUFFIX = ".json"
 
 
-def shelves(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Shelf]:
+def shelves(pipeline: Path, outward: list[Path] | None = None, whole: set[str] | None = None) -> Iterator[Shelf]:
     """Every log file of a pipeline directory, in the order of names, at most four levels deep.
 
-    Links to folders outside are not followed, but appended to `outward`.
+    Links to folders outside are not followed, but appended to `outward`. Folders that hold log files and nothing else are
+    added to `whole`.
 
     Raises:
         Malformed: a name that no id can have.
     """
     root = os.path.realpath(pipeline)
-    for attack_folder, entries in _log_files(pipeline, outward):
+    for attack_folder, entries in _log_files(pipeline, outward, whole):
         suite, task, attack = attack_folder.parts[-3:]
         names = sorted([name for name, _ in entries])
         if _NOT_A_NAME.search("/".join((suite, task, attack, *names))):
@@ -201,19 +202,25 @@ def places(pipeline: Path, outward: list[Path] | None = None) -> Iterator[Place]
             yield Place(f"{folder}{os.sep}{name}", suite, task, attack, name.removesuffix(SUFFIX), problem)
 
 
-def _log_files(pipeline: Path, outward: list[Path] | None = None) -> Iterator[tuple[Path, list[tuple[str, str | None]]]]:
+def _log_files(
+    pipeline: Path, outward: list[Path] | None = None, whole: set[str] | None = None
+) -> Iterator[tuple[Path, list[tuple[str, str | None]]]]:
     """The folders where log files lie, with the names of these, and the paths of those that are links."""
     root = os.path.realpath(pipeline)
     for suite in _folders(pipeline, root, outward):
         for task in _folders(suite, root, outward):
             for attack in _folders(task, root, outward):
                 entries: list[tuple[str, str | None]] = []
+                seen = 0
                 for entry in os.scandir(attack):
                     name = entry.name
+                    seen += 1
                     if name.endswith(SUFFIX) and name[0] != ".":
                         if entry.is_file(follow_symlinks=False):
                             entries.append((name, None))
                         elif not entry.is_dir():
                             entries.append((name, entry.path if entry.is_symlink() else None))
                 if entries:
+                    if whole is not None and len(entries) == seen:
+                        whole.add(str(attack))
                     yield attack, entries

@@ -13,11 +13,20 @@ from pairmark.domain.episodes import EPISODE_SCHEMA, in_canonical_order
 from pairmark.domain.errors import Malformed, shown
 from pairmark.importers.agentdojo.aside import passed_over
 from pairmark.importers.agentdojo.examples import EXAMPLES
-from pairmark.importers.agentdojo.folder import NO_ATTACK, SUFFIX, Shelf, is_pipeline, pipeline_folders, shelves
+from pairmark.importers.agentdojo.folder import (
+    NO_ATTACK,
+    SUFFIX,
+    PipelineFolder,
+    Shelf,
+    is_pipeline,
+    pipeline_folders,
+    shelves,
+)
 from pairmark.importers.agentdojo.ledger import read_ledger
 from pairmark.importers.agentdojo.one_arm import check_one_arm, is_same_record
 from pairmark.importers.agentdojo.records import RECORDS
 from pairmark.importers.agentdojo.sameness import OneRun
+from pairmark.importers.agentdojo.several import Helpers
 from pairmark.importers.base import PLACE_SCHEMA, ArmName, Example, Fact, Imported, Recorded
 from pairmark.importers.epochs import check_epoch_number, refuse_copies
 
@@ -90,26 +99,24 @@ class AgentDojoImporter:
         folders = pipeline_folders(paths, epoch)
         check_one_arm(folders)
         ids = Ids.of(suite)
-        outward: list[Path] = []
-        found = [(folder.epoch, shelf) for folder in folders for shelf in shelves(folder.path, outward)]
-        if arm == "attacked":
-            attack = _the_attack(found, ids, attack)
-        elif attack is not None:
-            raise Malformed(
-                "usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out"
-            )
-        chosen = _chosen(found, ids, NO_ATTACK if attack is None else attack)
-        if outward:
-            chosen.set_aside["links that leave the folder"] = len(outward)
-        chosen.set_aside += passed_over([folder.path for folder in folders])
-        if not chosen.episodes:
-            raise Malformed(
-                "no-episodes",
-                f"expected episodes of {', '.join(sorted(ids.suites))} in the {arm} arm, found none",
-                file=str(paths[0]),
-                remedy="check the suite manifest, the arm and the attack",
-            )
-        ledger = read_ledger(chosen.episodes, ids.name, OneRun(suite), attacked=attack is not None)
+        with Helpers() as helpers:
+            found = _found(folders, arm, helpers)
+            if arm == "attacked":
+                attack = _the_attack(found.shelves, ids, attack)
+            elif attack is not None:
+                raise Malformed("usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out")
+            chosen = _chosen(found.shelves, ids, NO_ATTACK if attack is None else attack)
+            if found.outward:
+                chosen.set_aside["links that leave the folder"] = len(found.outward)
+            chosen.set_aside += passed_over([folder.path for folder in folders], found.whole)
+            if not chosen.episodes:
+                raise Malformed(
+                    "no-episodes",
+                    f"expected episodes of {', '.join(sorted(ids.suites))} in the {arm} arm, found none",
+                    file=str(paths[0]),
+                    remedy="check the suite manifest, the arm and the attack",
+                )
+            ledger = read_ledger(chosen.episodes, ids.name, OneRun(suite), helpers, attacked=attack is not None)
         one_run = ledger.one_run
         one_run.check()
         places = ledger.frame.select(list(PLACE_SCHEMA))
@@ -132,6 +139,27 @@ class AgentDojoImporter:
             run, in_canonical_order(ledger.frame.select(list(EPISODE_SCHEMA))), ledger.unreadable, dict(sorted(chosen.set_aside.items())),
             one_run.notes(), places=places,
         )  # fmt: skip
+
+
+@dataclass
+class _Found:
+    """Every shelf with its epoch; links that leave the folders; and the folders that hold log files and nothing else."""
+
+    shelves: list[tuple[int, Shelf]] = field(default_factory=list)
+    outward: list[Path] = field(default_factory=list)
+    whole: set[str] = field(default_factory=set)
+
+
+def _found(folders: Sequence[PipelineFolder], arm: ArmName, helpers: Helpers) -> _Found:
+    """What lies in the folders. Helpers are called as soon as the arm has files enough for them."""
+    found, files = _Found(), 0
+    for folder in folders:
+        for shelf in shelves(folder.path, found.outward, found.whole):
+            found.shelves.append((folder.epoch, shelf))
+            if (shelf.attack == NO_ATTACK) == (arm == "benign"):
+                files += len(shelf.names)
+        helpers.call(files)
+    return found
 
 
 def _the_attack(found: Sequence[tuple[int, Shelf]], ids: Ids, attack: str | None) -> str:

@@ -13,7 +13,7 @@ from pairmark.importers.agentdojo.facts import Facts
 from pairmark.importers.agentdojo.folder import SUFFIX, Shelf
 from pairmark.importers.agentdojo.part import Part
 from pairmark.importers.agentdojo.sameness import OneRun
-from pairmark.importers.agentdojo.several import parts_of, read_parts
+from pairmark.importers.agentdojo.several import Helpers, parts_of
 from pairmark.importers.base import PLACE_SCHEMA, Unreadable
 
 _SCHEMA = {**EPISODE_SCHEMA, **PLACE_SCHEMA}
@@ -30,7 +30,7 @@ class Ledger:
     one_run: OneRun
 
 
-def read_ledger(shelves: Sequence[tuple[int, Shelf]], name: Name, one_run: OneRun, *, attacked: bool) -> Ledger:
+def read_ledger(shelves: Sequence[tuple[int, Shelf]], name: Name, one_run: OneRun, helpers: Helpers, *, attacked: bool) -> Ledger:
     """Read the files of all shelves, each with its epoch; there is at least one."""
     parts = parts_of([shelf for _, shelf in shelves])
     epochs = [epoch for epoch, shelf in shelves for _ in shelf.names]
@@ -47,7 +47,7 @@ def read_ledger(shelves: Sequence[tuple[int, Shelf]], name: Name, one_run: OneRu
         unreadable[number] = [Unreadable(frame["file"][row], reason) for row, reason in part.unreadable]
         facts[number] = [(stated, count, frame["file"][row]) for stated, count, row in part.facts]
 
-    read_parts(parts, attacked=attacked, keep=keep)
+    helpers.read(parts, attacked=attacked, keep=keep)
     order = range(len(parts))
     for number in order:
         for stated, count, first in facts[number]:

@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import IO
+from typing import IO, Self
 
 from pairmark.importers.agentdojo.facts import Facts, Prompt
 from pairmark.importers.agentdojo.folder import Shelf
 from pairmark.importers.agentdojo.part import Part, read_part
 
-FILES_WORTH_A_HELPER = 4000
+FILES_WORTH_A_HELPER = 2000
 """Below, reading is over before a helper has started."""
 
 MOST_HELPERS = 3
@@ -50,30 +50,40 @@ def parts_of(shelves: Sequence[Shelf]) -> list[list[Shelf]]:
     return parts
 
 
-def read_parts(parts: Sequence[Sequence[Shelf]], *, attacked: bool, keep: Keep) -> None:
-    """Read each part once and hand it to `keep` with its number, in any order."""
-    files = sum([len(shelf.names) for part in parts for shelf in part])
-    todo = deque(range(len(parts)))
-    helpers: list[_Helper] = []
-    try:
-        if files >= FILES_WORTH_A_HELPER:
-            _engage(helpers, lambda: _Helper(parts, attacked, todo, keep))
+class Helpers:
+    """Helpers from when they are called until they are left; without a call, or where none can be started, this process alone."""
+
+    def __init__(self) -> None:
+        self._helpers: list[_Helper] = []
+        self._are_called = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for helper in self._helpers:
+            helper.stop()
+
+    def call(self, files: int) -> None:
+        """Start a helper for each further core, once, where so many files are worth it: it is ready by the time all are found."""
+        if self._are_called or files < FILES_WORTH_A_HELPER:
+            return
+        self._are_called = True
+        if "python" in Path(sys.executable or "").name.lower():
+            with suppress(OSError):
+                while len(self._helpers) < min(_cores() - 1, MOST_HELPERS):
+                    self._helpers.append(_Helper())
+
+    def read(self, parts: Sequence[Sequence[Shelf]], *, attacked: bool, keep: Keep) -> None:
+        """Read each part once and hand it to `keep` with its number, in any order. Once only."""
+        todo = deque(range(len(parts)))
+        for helper in self._helpers if len(parts) > 1 else ():
+            helper.begin(parts, attacked, todo, keep)
         while todo:
             while (number := _next(todo)) is not None:
                 keep(number, read_part(parts[number], attacked=attacked))
-            for helper in helpers:
+            for helper in self._helpers:
                 helper.finish()  # one that failed has put its part back
-    finally:
-        for helper in helpers:
-            helper.stop()
-
-
-def _engage(helpers: list[_Helper], make: Callable[[], _Helper]) -> None:
-    """A helper for each further core, where the interpreter is known and processes can be started."""
-    if "python" in Path(sys.executable or "").name.lower():
-        with suppress(OSError):
-            while len(helpers) < min(_cores() - 1, MOST_HELPERS):
-                helpers.append(make())
 
 
 def help_out(asked: IO[bytes], answered: IO[bytes]) -> None:
@@ -120,13 +130,18 @@ def _next(todo: deque[int]) -> int | None:
 class _Helper:
     """A process that reads parts, and a thread that hands them to it."""
 
-    def __init__(self, parts: Sequence[Sequence[Shelf]], attacked: bool, todo: deque[int], keep: Keep) -> None:
-        self._parts, self._attacked, self._todo, self._keep = parts, attacked, todo, keep
+    def __init__(self) -> None:
         self._is_ready = False
+        self._thread: Thread | None = None
         options = ["-I", "-X", "utf8"] if sys.flags.utf8_mode else ["-I"]
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter, and nothing that came from outside
             [sys.executable, *options, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
+        with suppress(OSError):  # one that is gone already is noticed when it is to say who it is
+            self._write(json.dumps(sys.path).encode())
+
+    def begin(self, parts: Sequence[Sequence[Shelf]], attacked: bool, todo: deque[int], keep: Keep) -> None:
+        self._parts, self._attacked, self._todo, self._keep = parts, attacked, todo, keep
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -134,30 +149,29 @@ class _Helper:
         """Wait for what it reads; one that has not started by now is let go."""
         if not self._is_ready:
             self._process.kill()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def stop(self) -> None:
         self._process.kill()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         self._process.communicate()
 
     def _run(self) -> None:
-        asked, answered = self._process.stdin, self._process.stdout
-        assert asked is not None
+        answered = self._process.stdout
         assert answered is not None
         unkept: list[int] = []
         try:
-            asked.write(json.dumps(sys.path).encode() + b"\n")
-            asked.flush()
             if json.loads(answered.readline()) != _identity():
                 return
             self._is_ready = True
-            self._ask(asked, unkept)
+            self._ask(unkept)
             while unkept:
                 line = answered.readline()
                 if not line.endswith(b"\n"):
                     return
-                self._ask(asked, unkept)  # it reads on while this is kept
+                self._ask(unkept)  # it reads on while this is kept
                 self._keep(unkept[0], _part_from(line))
                 del unkept[0]
         except (OSError, ValueError):  # a broken pipe, or no JSON
@@ -165,10 +179,15 @@ class _Helper:
         finally:
             self._todo.extend(unkept)
 
-    def _ask(self, asked: IO[bytes], unkept: list[int]) -> None:
+    def _ask(self, unkept: list[int]) -> None:
         """Hand it the next part, if there is one, and note its number."""
         number = _next(self._todo)
         if number is not None:
             unkept.append(number)
-            asked.write(json.dumps([self._attacked, self._parts[number]]).encode() + b"\n")
-            asked.flush()
+            self._write(json.dumps([self._attacked, self._parts[number]]).encode())
+
+    def _write(self, line: bytes) -> None:
+        asked = self._process.stdin
+        assert asked is not None
+        asked.write(line + b"\n")
+        asked.flush()
