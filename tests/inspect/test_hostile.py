@@ -108,9 +108,55 @@ def test_a_key_twice_in_a_json_log_is_refused_wherever_it_stands(tmp_path: Path)
     path.write_text(whole.replace(json.dumps(BENIGN), text.replace('"epoch": 1', '"epoch": 1, "epoch": 2')), encoding="utf-8")
     assert path.read_text(encoding="utf-8") != whole
     found = collect_all(path)
-    assert ["'epoch' again" in one.problem for one in found] == [True]
+    assert [(one.place, one.problem) for one in found] == [
+        (f"{path}#/samples/0", "expected each key once, found 'epoch' again [duplicate-key]")
+    ]
     path.write_text(whole.replace('"status":', '"status": "error", "status":', 1), encoding="utf-8")
     assert refusal(path).code == "duplicate-key"
+
+
+TWICE = {
+    "in a whole sample": json.dumps({**BENIGN, "epoch": 2}).replace('"epoch": 2', '"epoch": 3, "epoch": 2').encode(),
+    "once escaped": b'{"epoch": 1, "\\u0065poch": 2}',
+    "spaced": b'{"epoch"\n : 1, "epoch" :2}',
+    "deep inside": b'{"x": [[{"y": {"epoch": 1, "z": NaN, "epoch": null}}]], "s": "a\\": 1"}',
+    "with half a character": b'{"s": "\\ud800", "epoch": 1, "epoch": 2}',
+    "with a long number": b'{"s": 1' + b"0" * 5000 + b', "epoch": 1, "epoch": 2}',
+    "in another encoding": '{"epoch": 1, "epoch": 2}'.encode("utf-16"),
+    "behind a mark": '\ufeff{"epoch": 1, "epoch": 2}'.encode(),
+    "among very many": b'{"epoch": 1, ' + b"".join(b'"%d": 0, ' % n for n in range(50_000)) + b'"epoch": 2}',
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_key_twice_in_a_sample_of_an_archive_makes_it_unreadable_with_member_and_key_named(tmp_path: Path, name: str) -> None:
+    member = "samples/banking-u0_epoch_2.json"
+    path = packed(tmp_path / "a.eval", {**log_members(BENIGN, {**BENIGN, "epoch": 2}), member: TWICE[name]})
+    found = SUITE.read([path], "benign")
+    assert found.episodes.select("epoch", "status", "utility").rows() == [(1, "completed", True), (2, "cancelled", None)]
+    assert [(one.path, one.reason) for one in found.unreadable] == [
+        (f"{path}#{member}", "expected each key once, found 'epoch' again [duplicate-key]")
+    ]
+
+
+@pytest.mark.parametrize("member", ["header.json", "summaries.json"])
+def test_a_key_twice_beside_the_samples_of_an_archive_refuses_it(tmp_path: Path, member: str) -> None:
+    members = log_members(BENIGN)
+    written = members[member]
+    members[member] = written.replace(b"{", b'{"target": "", "target": "", ', 1)
+    refused = refusal(packed(tmp_path / "a.eval", members))
+    assert refused.code == "duplicate-key"
+    assert "'target' again" in refused.message
+    assert member in refused.message
+    members[member] = written.replace(b"{", b'{"other": ' + b"[" * 5000 + b"]" * 5000 + b", ", 1)
+    assert refusal(packed(tmp_path / "deep.eval", members)).code == "too-deep"
+
+
+def test_what_looks_like_a_key_within_a_text_is_none(tmp_path: Path) -> None:
+    told = {**BENIGN, "target": '{"epoch": 1, "epoch": 2} \\": ":epoch":'}
+    found = SUITE.read([packed(tmp_path / "a.eval", log_members(told))], "benign")
+    assert found.episodes["utility"].to_list() == [True]
+    assert found.unreadable == ()
 
 
 def collect_all(path: Path) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from pairmark.domain.errors import Malformed, one_line, shown
 from pairmark.importers.inspect.limits import LIMITS, LogLimits, too_large
+from pairmark.importers.inspect.repeated import check_keys
 
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _CHUNK = 64 * 1024
@@ -32,10 +33,10 @@ MARKS = frozenset({"header.json", "_journal/start.json"})
 
 @dataclass(frozen=True)
 class Archive:
-    """The members of an archive by name, with their expanded sizes in bytes; `oversized`: samples beyond the limit."""
+    """The members of an archive by name, with their expanded sizes in bytes; `unreadable`: samples that Inspect is not to be given, and why."""
 
     sizes: dict[str, int]
-    oversized: frozenset[str]
+    unreadable: dict[str, str]
 
     @property
     def samples(self) -> list[str]:
@@ -44,11 +45,11 @@ class Archive:
 
 
 def measure(path: Path, limits: LogLimits = LIMITS) -> Archive:
-    """Every member's real size. Each is expanded in slices and thrown away, never further than its limit.
+    """Every member's real size, and whether it has a key twice. Each is expanded in slices, never further than its limit, and let go.
 
     Raises:
         Malformed: no zip archive or a damaged one, no Inspect log, a member that leads outside the archive, is encrypted, packed in
-            another way than Inspect packs, or named twice; or more than a limit.
+            another way than Inspect packs, or named twice; a key twice in a member that is no sample; or more than a limit.
     """
     file = str(path)
     try:
@@ -69,7 +70,7 @@ def measure(path: Path, limits: LogLimits = LIMITS) -> Archive:
 
 def _measured(stream: IO[bytes], members: list[zipfile.ZipInfo], limits: LogLimits, file: str) -> Archive:
     sizes: dict[str, int] = {}
-    oversized: set[str] = set()
+    unreadable: dict[str, str] = {}
     total = 0
     for member in members:
         _check(member, file)
@@ -78,14 +79,23 @@ def _measured(stream: IO[bytes], members: list[zipfile.ZipInfo], limits: LogLimi
         is_sample = member.filename.startswith(SAMPLES)
         limit = limits.sample if is_sample else limits.header
         size = 0
+        data = bytearray()
         for part in _expanded(stream, member, file):
-            size += part
+            size += len(part)
             if size > limit:
                 break
+            if member.filename.endswith(".json"):
+                data += part
         if size > limit:
             if not is_sample:
                 raise too_large("header", limit, file)
-            oversized.add(member.filename)
+            unreadable[member.filename] = f"expected at most {limit} bytes, found more"
+        elif (problem := check_keys(data)) is not None:
+            if not is_sample:
+                raise Malformed(
+                    problem.code, f"{problem.message}, in the member {shown(member.filename)}", file, remedy="take the log as Inspect wrote it"
+                )
+            unreadable[member.filename] = str(problem)
         sizes[member.filename] = size
         total += size
         if total > limits.log:
@@ -97,7 +107,7 @@ def _measured(stream: IO[bytes], members: list[zipfile.ZipInfo], limits: LogLimi
             file,
             remedy="name a log that Inspect wrote",
         )
-    return Archive(sizes, frozenset(oversized))
+    return Archive(sizes, unreadable)
 
 
 def _check(member: zipfile.ZipInfo, file: str) -> None:
@@ -130,8 +140,8 @@ def _directory(stream: IO[bytes], file: str) -> int:
     return int(offset)
 
 
-def _expanded(stream: IO[bytes], member: zipfile.ZipInfo, file: str) -> Iterator[int]:
-    """Bytes that each slice of a member expands to, from its packed bytes alone; the sizes that it states are not used."""
+def _expanded(stream: IO[bytes], member: zipfile.ZipInfo, file: str) -> Iterator[bytes]:
+    """What each slice of a member expands to, from its packed bytes alone; the sizes that it states are not used."""
     stream.seek(member.header_offset)
     local = stream.read(30)
     if len(local) != 30 or not local.startswith(b"PK\x03\x04"):
@@ -147,7 +157,7 @@ def _expanded(stream: IO[bytes], member: zipfile.ZipInfo, file: str) -> Iterator
         left -= len(packed)
         for out in decoder(packed):
             crc = zlib.crc32(out, crc)
-            yield len(out)
+            yield out
     if crc != member.CRC:
         raise _bad(file, f"expected {shown(member.filename)} to have its recorded checksum, found another")
 

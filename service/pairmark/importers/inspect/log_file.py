@@ -14,7 +14,7 @@ from pairmark.importers.inspect.archive import Archive, measure
 from pairmark.importers.inspect.json_log import Layout, lay_out, part_of
 from pairmark.importers.inspect.limits import LIMITS, LogLimits
 from pairmark.importers.inspect.package import log_api
-from pairmark.importers.inspect.repeated import RepeatedKey, check_keys
+from pairmark.importers.inspect.repeated import check_keys
 
 Key = tuple[str | int, int]
 """Sample id and epoch."""
@@ -60,6 +60,8 @@ def open_log(path: Path, limits: LogLimits = LIMITS) -> Log:
 
 def _reason(problem: Exception) -> str:
     """What a failed read says, in one line: the type, and where there is one the first line of its text."""
+    if isinstance(problem, Malformed):
+        return str(problem)
     text = str(problem).strip().splitlines()
     return one_line(f"{type(problem).__name__}: {text[0]}" if text else type(problem).__name__, 300)
 
@@ -99,8 +101,8 @@ class EvalArchive:
         batch: list[Key] = []
         size = 0
         for key, name in zip(keys, names, strict=True):
-            if name in self.archive.oversized:
-                yield ReadSample(f"{self.path}#{name}", key, problem=f"expected at most {self.limits.sample} bytes, found more")
+            if name in self.archive.unreadable:
+                yield ReadSample(f"{self.path}#{name}", key, problem=self.archive.unreadable[name])
                 continue
             if batch and (size + self.archive.sizes.get(name, 0) > self.limits.batch or len(batch) >= self.limits.batch_samples):
                 yield from self._read(batch)
@@ -164,10 +166,11 @@ class JsonLog:
     @cached_property
     def header(self) -> Any:
         data = self.layout.header
-        try:
-            check_keys(data)
-        except RepeatedKey as problem:
-            raise Malformed("duplicate-key", str(problem), str(self.path), remedy="take the log as Inspect wrote it") from None
+        problem = check_keys(data)
+        if problem is not None:
+            raise Malformed(
+                problem.code, f"{problem.message}, beside the samples", str(self.path), remedy="take the log as Inspect wrote it"
+            )
         return _header_from(lambda: self.api.read_eval_log(io.BytesIO(data), header_only=True, format="json"), self.path)
 
     def samples(self) -> Iterator[ReadSample]:
@@ -192,8 +195,9 @@ class JsonLog:
         if not parts:
             return
         try:
-            for _, written in parts:
-                check_keys(written)
+            for problem in (check_keys(written) for _, written in parts):
+                if problem is not None:
+                    raise problem
             data = io.BytesIO(_FRAME % b",".join(part for _, part in parts))
             found = list(self.api.read_eval_log(data, format="json").samples or ())
             found = [self.api.resolve_sample_attachments(one) if one.attachments else one for one in found]
