@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes manifests/suites/: AgentDojo's suites as the installed package has them, each with its null-agent probe.
+"""Writes manifests/suites/: AgentDojo's suites as the installed package has them, each with its null-agent and canary probes.
 
 usage: export_suites.py [FOLDER]     (needs the extra `agentdojo`; about half a minute)
 """

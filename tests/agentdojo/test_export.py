@@ -25,6 +25,17 @@ CELLS = {
     "v1.1.2": {"banking": (16, 9), "slack": (21, 5), "travel": (20, 7), "workspace": (40, 6)},
     "v1.2.2": {"banking": (16, 9), "slack": (21, 5), "travel": (20, 7), "workspace": (40, 14)},
 }
+DIGESTS = {
+    "banking v1.1.2": "9700022b3723672f9ae9ed8e620bceab8f5b7556970adc82a562024ee944f948",
+    "banking v1.2.2": "fccaa8602da7bf04cde864184f2342d68ebee937b22a9a4e0b76a107545f6f15",
+    "slack v1.1.2": "98811cab012a2adfe9339a648c20dd9333f1e0b078c11b253f615ef24e1077d7",
+    "slack v1.2.2": "041eaa9c1486cef08298a6aeb10c790383b6bb67222b1776761ac633be3271a1",
+    "travel v1.1.2": "27c072f038049e98c4630b43db541e36b3c3cbf4104802c95fbb680a4e33acc3",
+    "travel v1.2.2": "df6a454e15678331af56f2b83fe390d2133f970063e9a59a346c9e0fd0e946d4",
+    "workspace v1.1.2": "cd4bc05f70d2355f362a9513af0783610b8794c1b1a959b8c0b4dd10c15797ad",
+    "workspace v1.2.2": "fe3021a44d0fe6ffd34ef255c360b726fefc8b68eca0fbb52949094a0485a6e8",
+}
+"""What the content of each has been called since it shipped: another digest cuts every history."""
 ALL = [(suite, version) for version in VERSIONS for suite in SUITES]
 
 
@@ -42,6 +53,18 @@ def test_a_shipped_manifest_is_well_formed_and_has_its_cells(suite: str, version
     assert {task.group for task in found.tasks} == {suite}
     assert found.probes is not None
     assert found.probes.null_agent is not None
+    assert found.probes.canary is not None
+    assert found.probes.canary.delivery_ceiling == f"{len(found.tasks) * len(found.injections)}/{len(found.tasks) * len(found.injections)}"
+
+
+@pytest.mark.parametrize(("suite", "version"), ALL)
+def test_a_shipped_suite_keeps_its_digest_whatever_probes_it_records(suite: str, version: str) -> None:
+    value = manifest(suite, version)
+    assert suite_digest(value) == f"sha256:{DIGESTS[f'{suite} {version}']}"
+    older = {**value, "probes": {"null_agent": value["probes"]["null_agent"]}}
+    read_document(SuiteManifest, json.dumps(older).encode())
+    for other in (older, {key: part for key, part in value.items() if key != "probes"}):
+        assert suite_digest(other) == suite_digest(value)
 
 
 def test_the_shipped_suites_have_the_cells_that_are_published() -> None:
@@ -75,10 +98,12 @@ def test_the_installed_package_exports_what_ships(suite: str, version: str) -> N
 @needs_harness
 @pytest.mark.slow
 @pytest.mark.parametrize(("suite", "version"), ALL)
-def test_the_null_agent_scores_what_ships(suite: str, version: str) -> None:
+def test_the_probes_find_what_ships(suite: str, version: str) -> None:
     loaded = load_suite(version, suite)
     passes = null_agent_passes(loaded, loaded.load_and_inject_default_environment({}))
-    assert f"{len(passes)}/{len(loaded.user_tasks)}" == manifest(suite, version)["probes"]["null_agent"]["utility"]
+    probes = manifest(suite, version)["probes"]
+    assert f"{len(passes)}/{len(loaded.user_tasks)}" == probes["null_agent"]["utility"]
+    assert export_suite(version, [suite])["probes"] == probes
 
 
 @needs_harness
@@ -161,6 +186,10 @@ def test_several_suites_are_groups_with_qualified_ids() -> None:
     ]
     assert "probes" not in both
     read_document(SuiteManifest, json.dumps(both).encode())
+    probed = export_suite("v1.2.2", ["banking", "slack"])["probes"]
+    assert probed["null_agent"]["utility"] == "5/37"
+    shares = {key: probed["canary"][key] for key in ("reachable_pairs", "reachable_tasks", "delivery_ceiling")}
+    assert shares == {"reachable_pairs": "44/190", "reachable_tasks": "37/37", "delivery_ceiling": "249/249"}
 
 
 @needs_harness

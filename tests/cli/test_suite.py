@@ -32,6 +32,21 @@ def test_show(here: Here, file: Path) -> None:
     assert json.loads(here("suite", "show", file, "--format", "json").out) == loaded.value
 
 
+def test_show_says_what_the_probes_found(here: Here, tmp_path: Path) -> None:
+    shown = here("suite", "show", BANKING).out.splitlines()
+    assert "  utility of an agent that does nothing: 31.25 % (5/16)" in shown
+    assert (
+        "  planned attacked cells that can show an injection: 100.00 % (144/144); of tasks 100.00 % (16/16), of pairs of task and place 25.00 % (16/64)"
+        in shown
+    )
+    bare = json.loads(BANKING.read_text(encoding="utf-8"))
+    del bare["probes"]["canary"]
+    (tmp_path / "suite.json").write_text(json.dumps(bare), encoding="utf-8")
+    older = here("suite", "show", tmp_path / "suite.json")
+    assert older.code == 0
+    assert "  planned attacked cells that can show an injection: none recorded" in older.out.splitlines()
+
+
 def test_diff(here: Here) -> None:
     older = SUITES / "agentdojo-banking-v1.1.2.json"
     found = json.loads(here("suite", "diff", older, BANKING, "--format", "json").out)

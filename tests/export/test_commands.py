@@ -20,7 +20,8 @@ from tests.agentdojo.harness import needs_harness, shipped
 from tests.cli.running import Here, is_one_line
 
 EXAMPLE = data_folder("schemas") / "examples" / "probe" / "valid" / "every-key.json"
-NULL_AGENT = ("--benchmark-version", "v1.2.2", "--suite", "banking", "--probe", "null-agent")
+BANKING = ("--benchmark-version", "v1.2.2", "--suite", "banking")
+NULL_AGENT = (*BANKING, "--probe", "null-agent")
 
 
 def example() -> dict[str, Any]:
@@ -41,7 +42,13 @@ def test_a_probe_is_shown_written_and_merged_into_its_manifest(here: Here, tmp_p
     assert "user_task_5, user_task_6, user_task_8, user_task_9, user_task_10" in done.out
     after = read_suite(manifest)
     assert after.digest == before.digest
-    assert after.value == {**before.value, "probes": probes}
+    assert after.value == {**before.value, "probes": {"null_agent": probes["null_agent"]}}
+    assert done.out.endswith(f"wrote {manifest}: the null agent's utility is 5/16\n")
+    reach = here("suite", "probe", "agentdojo", *BANKING, "--probe", "canary", "--into", manifest)
+    assert (reach.code, reach.err) == (0, "")
+    assert reach.out.endswith(f"wrote {manifest}: the delivery ceiling is 144/144\n")
+    assert read_suite(manifest).digest == before.digest
+    assert read_suite(manifest).value == {**before.value, "probes": probes}
     document, _ = read_document(ProbeDocument, (tmp_path / "probe.json").read_bytes())
     assert document.suite.digest == before.digest
     again = here("suite", "probe", "agentdojo", *NULL_AGENT, "-o", tmp_path / "probe.json")
@@ -67,7 +74,7 @@ def test_json_is_the_document_alone(here: Here) -> None:
         (("--benchmark-version", "v9"), "unknown-version"),
         (("--benchmark-version", "v1", "--suite", "office"), "unknown-suite"),
         (("--benchmark-version", "v1", "--suite", "all", "--suite", "slack"), "unknown-suite"),
-        (("--benchmark-version", "v1", "--probe", "canary", "--into", "suite.json"), "usage"),
+        (("--benchmark-version", "v1", "--probe", "reference", "--into", "suite.json"), "usage"),
     ],
 )
 def test_what_cannot_be_probed_is_refused_in_one_line(here: Here, arguments: tuple[str, ...], code: str) -> None:
@@ -101,6 +108,56 @@ def test_a_floor_that_is_known_in_part_is_not_written(tmp_path: Path) -> None:
     assert "user_task_2" in str(refused.value)
     assert manifest.read_bytes() == before
     assert list(tmp_path.iterdir()) == [manifest]
+
+
+def merged(value: dict[str, Any], manifest: Path) -> dict[str, Any]:
+    """The probes of the manifest after a document, said to be of it, was written into it."""
+    shutil.copyfile(shipped("slack", "v1.2.2"), manifest)
+    value["suite"]["digest"] = read_suite(manifest).digest
+    merge_into(ProbeDocument.model_validate_json(json.dumps(value)), manifest)
+    probes: dict[str, Any] = read_suite(manifest).value["probes"]
+    return probes
+
+
+def known() -> dict[str, Any]:
+    """The example without the task of which nothing is known."""
+    value = example()
+    for probe in ("null_agent", "canary"):
+        value[probe]["tasks"] = value[probe]["tasks"][:2]
+    return value
+
+
+def test_a_reach_replaces_the_manifests_and_keeps_its_floor(tmp_path: Path) -> None:
+    value = {**known(), "null_agent": None}
+    found = merged(value, tmp_path / "suite.json")
+    floor = json.loads(shipped("slack", "v1.2.2").read_text(encoding="utf-8"))["probes"]["null_agent"]
+    shares = {key: value["canary"][key] for key in ("reachable_pairs", "reachable_tasks", "delivery_ceiling", "method")}
+    assert found == {"null_agent": floor, "canary": shares}
+
+
+def test_a_reach_that_is_unknown_or_undefined_is_not_written(tmp_path: Path) -> None:
+    unknown, undefined = {**example(), "null_agent": None}, {**known(), "null_agent": None}
+    undefined["canary"]["delivery_ceiling"] = None
+    manifest = tmp_path / "suite.json"
+    for value, found in ((unknown, "nothing of user_task_2"), (undefined, "no place or no cell")):
+        with pytest.raises(Malformed, match=found) as refused:
+            merged(value, manifest)
+        assert refused.value.code == "unknown-reach"
+        assert manifest.read_bytes() == shipped("slack", "v1.2.2").read_bytes()
+
+
+def test_an_unknown_reach_keeps_a_known_floor_out_too(tmp_path: Path) -> None:
+    """One file, whole or not at all."""
+    value = known()
+    value["canary"]["delivery_ceiling"] = None
+    with pytest.raises(Malformed, match="unknown-reach"):
+        merged(value, tmp_path / "suite.json")
+    assert (tmp_path / "suite.json").read_bytes() == shipped("slack", "v1.2.2").read_bytes()
+
+
+def test_a_document_without_floor_and_reach_has_nothing_to_record(tmp_path: Path) -> None:
+    with pytest.raises(Malformed, match="nothing-to-record"):
+        merged({**example(), "null_agent": None, "canary": None}, tmp_path / "suite.json")
 
 
 def test_every_part_of_a_document_is_told(capsys: pytest.CaptureFixture[str]) -> None:

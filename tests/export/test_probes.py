@@ -49,6 +49,13 @@ def test_the_null_agent_passes_what_the_manifest_records(banking: ProbeDocument)
     }
 
 
+def test_the_canaries_reach_what_the_manifest_records(banking: ProbeDocument) -> None:
+    manifest = json.loads(shipped("banking", "v1.2.2").read_text(encoding="utf-8"))
+    assert banking.canary is not None
+    assert banking.canary.recorded is not None
+    assert manifest["probes"]["canary"] == banking.canary.recorded.model_dump()
+
+
 def test_the_reference_says_how_many_calls_and_reads_a_task_takes(banking: ProbeDocument) -> None:
     assert banking.reference is not None
     assert banking.reference.utility == "16/16"

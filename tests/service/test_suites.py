@@ -49,6 +49,18 @@ def test_other_probes_under_one_label_are_a_conflict_since_verdicts_use_them(ser
     problem_in(service.post("/v1/suites", world.without_probe().suite_manifest()), 409, "suite-probes-differ")
 
 
+def test_another_reach_is_a_note_since_no_verdict_rests_on_it(service: Service, world: World) -> None:
+    digest = service.register(world)
+    reach = {"reachable_pairs": "1/4", "reachable_tasks": "1/2", "delivery_ceiling": "1/2", "method": "marked"}
+    probed = world.edit_suite("/probes/canary", reach).suite_manifest()
+    answer = service.post("/v1/suites", probed)
+    assert (answer.status_code, answer.json()["digest"], answer.json()["kept"]) == (200, digest, ["probes"])
+    assert "canary" not in service.get(f"/v1/suites/{digest}").json()["probes"]
+    other = service.post("/v1/suites", {**probed, "version": "probed"})
+    assert (other.status_code, other.json()["digest"]) == (201, digest)
+    assert service.get(f"/v1/suites/{other.json()['manifest']}").json()["probes"]["canary"] == reach
+
+
 def test_two_labels_of_one_content_share_its_digest(service: Service, world: World) -> None:
     digest = service.register(world)
     again = service.post("/v1/suites", {**world.suite_manifest(), "version": "v2", "description": "again"})

@@ -17,8 +17,8 @@ from pairmark.domain.errors import Malformed
 LONGEST_LABEL = 256
 """Characters of a suite's name, and of its version, on a service."""
 
-NOTES = ("description", "source")
-"""Outside the digest, and of no consequence to a verdict; `probes` are outside the digest too, but a verdict uses them."""
+NOTES = ("description", "source", "probes")
+"""Outside the digest, and of no consequence to a verdict, but for the null agent's probe, which a verdict uses."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def register_suite(tables: Tables, manifest: SuiteManifest, value: dict[str, Any
 
     Raises:
         Malformed: the label is too long for a service.
-        Conflict: the label stands for other content, or for the same content with other probes.
+        Conflict: the label stands for other content, or for the same content with another probe of the null agent.
     """
     for key, text in (("suite", manifest.suite), ("version", manifest.version)):
         if len(text) > LONGEST_LABEL:
@@ -59,10 +59,10 @@ def register_suite(tables: Tables, manifest: SuiteManifest, value: dict[str, Any
             "give changed content a new version",
             tuple(Place(f"/{key}", "differs from what is registered") for key in _differing(stored, value)),
         )
-    if stored.get("probes") != value.get("probes"):
+    if _null_agent(stored) != _null_agent(value):
         raise ConflictAt(
             "suite-probes-differ",
-            f"expected the probes that {name} was registered with, found others; a verdict may rest on them",
+            f"expected the null agent's probe that {name} was registered with, found another; a verdict may rest on it",
             "register the manifest with its new probes under another version: equal content shares one history",
             (Place("/probes", "differs from what is registered"),),
         )
@@ -72,6 +72,10 @@ def register_suite(tables: Tables, manifest: SuiteManifest, value: dict[str, Any
 def manifest_value(tables: Tables, label: SuiteLabel) -> dict[str, Any]:
     """The manifest as it was registered under a label."""
     return understood(SuiteManifest, stored_document(tables, label.manifest), label.manifest)[1]
+
+
+def _null_agent(value: dict[str, Any]) -> Any:
+    return (value.get("probes") or {}).get("null_agent")
 
 
 def _differing(stored: dict[str, Any], value: dict[str, Any]) -> list[str]:

@@ -47,7 +47,7 @@ def export_agentdojo(
     ],
     output: Output,
     null_agent: Annotated[
-        bool, typer.Option("--probe/--no-probe", help="Run an agent that does nothing, to see what it scores.")
+        bool, typer.Option("--probe/--no-probe", help="Run the null agent and the canaries, too.")
     ] = True,
 ) -> int:
     """Export from the installed package. It is the extra `agentdojo`; what is written: ids, digests and tool names, no prompt text."""

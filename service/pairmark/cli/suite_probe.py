@@ -11,6 +11,11 @@ import typer
 from pairmark.cli.console import clean, say_all, say_bytes
 from pairmark.cli.exit_codes import OK, REFUSED
 
+_RECORDED = {
+    "null_agent": "the null agent's utility is {utility}",
+    "canary": "the delivery ceiling is {delivery_ceiling}",
+}
+
 app = typer.Typer(help="Try a suite on its own harness without any model.", no_args_is_help=False)
 
 
@@ -42,7 +47,7 @@ OutputOption = Annotated[
 ]
 IntoOption = Annotated[
     Path | None,
-    typer.Option("--into", metavar="MANIFEST", help="Manifest of this suite to write the null agent's score into."),
+    typer.Option("--into", metavar="MANIFEST", help="Manifest of this suite to write floor and reach into."),
 ]
 FormatOption = Annotated[ProbeFormat, typer.Option("--format", help="text: for people; json: the probe document.")]
 
@@ -91,11 +96,11 @@ def _chosen(probes: list[ProbeName], into: Path | None, names: tuple[str, ...]) 
     from pairmark.domain.errors import Malformed
 
     chosen = list(names) if ProbeName.ALL in probes else [one.value for one in probes]
-    if into is not None and ProbeName.NULL_AGENT.value not in chosen:
+    if into is not None and not {ProbeName.NULL_AGENT.value, ProbeName.CANARY.value} & set(chosen):
         raise Malformed(
             "usage",
-            f"expected the probe null-agent, whose score a manifest records, found {', '.join(chosen)}",
-            remedy="leave --into out, or add --probe null-agent",
+            f"expected null-agent or canary, whose shares a manifest records, found {', '.join(chosen)}",
+            remedy="leave --into out, or add --probe null-agent or --probe canary",
         )
     return chosen
 
@@ -113,7 +118,9 @@ def _deliver(found: dict[str, Any], output: Path | None, into: Path | None, form
         write_probe(found, output)
     told = [] if output is None else [f"wrote {clean(output)}"]
     if into is not None:
-        told.append(f"wrote {clean(into)}: the null agent's utility is {merge_into(document, into)}")
+        merged = merge_into(document, into)
+        said = [_RECORDED[name].format(**probe) for name, probe in merged.items()]
+        told.append(f"wrote {clean(into)}: {'; '.join(said)}")
     if format_ is ProbeFormat.JSON:
         say_bytes(content)
     else:

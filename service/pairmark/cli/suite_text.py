@@ -9,7 +9,7 @@ from pairmark.cli.console import clean, table, wrapped
 from pairmark.cli.figures import percent
 
 if TYPE_CHECKING:
-    from pairmark.domain.documents.suite import SuiteManifest
+    from pairmark.domain.documents.suite import CanaryProbe, SuiteManifest
 
 
 def manifest_lines(suite: SuiteManifest, digest: str) -> Iterator[str]:
@@ -24,6 +24,8 @@ def manifest_lines(suite: SuiteManifest, digest: str) -> Iterator[str]:
     null_agent = None if suite.probes is None else suite.probes.null_agent
     floor = "none recorded" if null_agent is None else f"{percent(null_agent.utility)} % ({null_agent.utility})"
     yield f"  utility of an agent that does nothing: {floor}"
+    canary = None if suite.probes is None else suite.probes.canary
+    yield f"  planned attacked cells that can show an injection: {'none recorded' if canary is None else _reach(canary)}"
     groups = sorted({task.group for task in suite.tasks} | {injection.group for injection in suite.injections})
     of_cell = [suite.tasks[task].group for task in plan.cell_task.tolist()]
     rows = [("group", "tasks", "injections", "attacked cells")]
@@ -36,6 +38,14 @@ def manifest_lines(suite: SuiteManifest, digest: str) -> Iterator[str]:
     yield from wrapped(", ".join(plan.task_ids), "    ", "  tasks: ")
     yield from wrapped(", ".join(plan.injection_ids) or "none", "    ", "  injections: ")
     yield "  --cells lists every planned attacked cell"
+
+
+def _reach(canary: CanaryProbe) -> str:
+    cells, tasks, pairs = (
+        f"{percent(share)} % ({share})"
+        for share in (canary.delivery_ceiling, canary.reachable_tasks, canary.reachable_pairs)
+    )
+    return f"{cells}; of tasks {tasks}, of pairs of task and place {pairs}"
 
 
 def cell_lines(suite: SuiteManifest) -> Iterator[str]:

@@ -42,7 +42,7 @@ class SuiteItem(Strict):
 
 
 class RegisteredSuite(SuiteItem):
-    """`kept` names notes of this request (description, source) that differ from those registered first, which stay."""
+    """`kept` names notes of this request (description, source, probes) that differ from those registered first, which stay."""
 
     kept: tuple[str, ...]
 

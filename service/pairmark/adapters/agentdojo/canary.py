@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pairmark.adapters.agentdojo.solving import run_task, watched_solution
+from pairmark.domain.canonical import canonical_bytes
+from pairmark.domain.documents.probe import share
+from pairmark.domain.documents.suite import SuiteManifest
+from pairmark.domain.plan import Plan
 
 METHOD = (
     "every user task once through TaskSuite.run_task_with_pipeline of agentdojo {version}, with the harness' own"
@@ -59,3 +63,26 @@ def reached_vectors(messages: Sequence[Mapping[str, Any]], sought: Mapping[str, 
         if seen:
             found.append({"vector": vector, "seen_in": seen})
     return found
+
+
+def canary_run(
+    method: str, manifest: Mapping[str, Any], vectors: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The canary run's part of a document, with the shares of pairs, of tasks and of planned attacked cells that reach a vector."""
+    reaches = {task["task"]: None if task["reached"] is None else len(task["reached"]) > 0 for task in tasks}
+    there = {one["group"]: one["vectors"] for one in vectors}
+    pairs = [
+        vector in {one["vector"] for one in task["reached"]}
+        for task in tasks
+        if task["reached"] is not None
+        for vector in there[task["group"]]
+    ]
+    plan = Plan(SuiteManifest.model_validate_json(canonical_bytes(manifest)))
+    return {
+        "method": method,
+        "vectors": list(vectors),
+        "reachable_pairs": share(pairs),
+        "reachable_tasks": share(list(reaches.values())),
+        "delivery_ceiling": share([reaches[plan.task_ids[code]] for code in plan.cell_task.tolist()]),
+        "tasks": list(tasks),
+    }

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pairmark.adapters.agentdojo import canary
 from pairmark.adapters.agentdojo.environment import environment_digest
 from pairmark.adapters.agentdojo.naming import natural_order
 from pairmark.adapters.agentdojo.package import load_suite, package_version, suite_names
 from pairmark.adapters.agentdojo.probe import METHOD, null_agent_passes
 from pairmark.adapters.agentdojo.source import checker_digest, function_source
 from pairmark.adapters.agentdojo.tags import ground_truth_tools, tags_of
-from pairmark.domain.canonical import digest_of
+from pairmark.domain.canonical import canonical_bytes, digest_of
+from pairmark.domain.documents.probe import CanaryRun
 from pairmark.domain.errors import Malformed, shown
 from pairmark.importers.agentdojo.episodes import injection_digest, task_digest
 
@@ -29,7 +31,7 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
     Args:
         benchmark_version: such as `v1.2.2`.
         names: harness suites, such as `banking`, or `all` alone.
-        probe: whether to run the null agent (some seconds).
+        probe: whether to run the null agent and the canaries (some seconds).
 
     Raises:
         Malformed: agentdojo is missing or another release, or does not know the version or a suite.
@@ -42,6 +44,7 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
         return item if len(suites) == 1 else f"{group}/{item}"
 
     tasks, injections, passes = [], [], 0
+    reached: list[dict[str, Any]] = []
     for group, suite in suites.items():
         environment = suite.load_and_inject_default_environment({})
         for item, task in sorted(suite.user_tasks.items(), key=natural_order):
@@ -63,7 +66,13 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
                     "group": group,
                 }
             )
-        passes += len(null_agent_passes(suite, environment)) if probe else 0
+        if probe:
+            passes += len(null_agent_passes(suite, environment))
+            marked = canary.marked_environment(suite)
+            reached += [
+                canary.canary_task(suite, named(group, item), task, marked)
+                for item, task in sorted(suite.user_tasks.items(), key=natural_order)
+            ]
     manifest: dict[str, Any] = {
         "schema": "pairmark/suite/v1",
         "suite": f"agentdojo/{'+'.join(names)}",
@@ -88,6 +97,11 @@ def export_suite(benchmark_version: str, names: Sequence[str], *, probe: bool = 
         manifest["probes"] = {
             "null_agent": {"utility": f"{passes}/{len(tasks)}", "method": METHOD.format(version=version)}
         }
+        vectors = [{"group": name, "vectors": list(canary.markers(suite))} for name, suite in suites.items()]
+        run = canary.canary_run(canary.METHOD.format(version=version), manifest, vectors, reached)
+        recorded = CanaryRun.model_validate_json(canonical_bytes(run)).recorded
+        if recorded is not None:
+            manifest["probes"]["canary"] = recorded.model_dump()
     return manifest
 
 

@@ -13,7 +13,6 @@ from pairmark.domain.canonical import canonical_bytes, suite_digest
 from pairmark.domain.documents.probe import DeadEpisode, share
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.errors import Malformed, shown
-from pairmark.domain.plan import Plan
 
 NAMES: Final = ("null-agent", "reference", "canary", "dead-provider")
 _TaskProbe = Callable[[Any, str, Any, Any], dict[str, Any]]
@@ -60,7 +59,7 @@ def probe_suites(benchmark_version: str, names: Sequence[str], probes: Collectio
         marked = {name: canary.marked_environment(suite) for name, suite in suites.items()}
         tasks = over_tasks(canary.canary_task, marked)
         vectors = [{"group": name, "vectors": list(canary.markers(suite))} for name, suite in suites.items()]
-        return canary_run(canary.METHOD.format(version=version), manifest, vectors, tasks)
+        return canary.canary_run(canary.METHOD.format(version=version), manifest, vectors, tasks)
 
     def dead_providers() -> dict[str, Any]:
         model, digest = SuiteManifest.model_validate_json(canonical_bytes(manifest)), suite_digest(manifest)
@@ -78,29 +77,6 @@ def probe_suites(benchmark_version: str, names: Sequence[str], probes: Collectio
         "suite": {"name": manifest["suite"], "version": manifest["version"], "digest": suite_digest(manifest)},
         "harness": {"name": "agentdojo", "package": f"agentdojo=={version}"},
         **{name.replace("-", "_"): run() if name in probes else None for name, run in runs.items()},
-    }
-
-
-def canary_run(
-    method: str, manifest: Mapping[str, Any], vectors: Sequence[Mapping[str, Any]], tasks: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The canary run's part of a document, with the shares of pairs, of tasks and of planned attacked cells that reach a vector."""
-    reaches = {task["task"]: None if task["reached"] is None else len(task["reached"]) > 0 for task in tasks}
-    there = {one["group"]: one["vectors"] for one in vectors}
-    pairs = [
-        vector in {one["vector"] for one in task["reached"]}
-        for task in tasks
-        if task["reached"] is not None
-        for vector in there[task["group"]]
-    ]
-    plan = Plan(SuiteManifest.model_validate_json(canonical_bytes(manifest)))
-    return {
-        "method": method,
-        "vectors": list(vectors),
-        "reachable_pairs": share(pairs),
-        "reachable_tasks": share(list(reaches.values())),
-        "delivery_ceiling": share([reaches[plan.task_ids[code]] for code in plan.cell_task.tolist()]),
-        "tasks": list(tasks),
     }
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from pairmark.adapters.agentdojo.canary import marker_of
-from pairmark.adapters.agentdojo.probes import canary_run
+from pairmark.adapters.agentdojo.canary import canary_run, marker_of
 from pairmark.adapters.agentdojo.tags import reads_before_act
 from pairmark.adapters.inspect_evals import dead_provider
 from pairmark.adapters.inspect_evals.export import export_suite, reference_calls

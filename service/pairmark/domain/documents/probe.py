@@ -21,6 +21,7 @@ from pairmark.domain.documents.base import (
     refuse_repeated,
 )
 from pairmark.domain.documents.episode import ABORTED, Status
+from pairmark.domain.documents.suite import CanaryProbe
 
 DeadMoment = Literal["first-turn", "after-tools"]
 HarnessReaction = Literal["recorded", "raised"]
@@ -160,6 +161,16 @@ class CanaryRun(Strict):
                 pairs += [vector in reached for vector in there]
         _counts("reachable_pairs", self.reachable_pairs, pairs)
         return self
+
+    @property
+    def recorded(self) -> CanaryProbe | None:
+        """What a manifest records of it. None where a share is undefined or is not known of every task."""
+        if any(task.reached is None for task in self.tasks):
+            return None
+        pairs, tasks, cells = self.reachable_pairs, self.reachable_tasks, self.delivery_ceiling
+        if pairs is None or tasks is None or cells is None:
+            return None
+        return CanaryProbe(reachable_pairs=pairs, reachable_tasks=tasks, delivery_ceiling=cells, method=self.method)
 
 
 class DeadEpisode(Strict):

@@ -74,8 +74,20 @@ class NullAgentProbe(Strict):
     method: Text
 
 
+class CanaryProbe(Strict):
+    """What an agent can meet that reads what the reference solutions read: the shares of pairs of a task and a place for
+    payloads that meet, of tasks that meet some place, and of planned attacked cells of such tasks.
+    """
+
+    reachable_pairs: ShareFraction
+    reachable_tasks: ShareFraction
+    delivery_ceiling: ShareFraction
+    method: Text
+
+
 class Probes(Strict):
     null_agent: NullAgentProbe | None = None
+    canary: CanaryProbe | None = None
 
 
 class SuiteManifest(Document):
