@@ -1,0 +1,44 @@
+"""A suite's page says what its probes found, and where there is none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pairmark.domain.world import World
+from tests.pages.filling import Filled
+from tests.pages.test_answers import Seen, get
+
+
+def probes_of(service: Filled, digest: str) -> str:
+    page = get(service, f"/suites/{digest}").text
+    section = page[page.index('id="probes"') : page.index('id="versions"')]
+    return re.sub(r"\s+", " ", " ".join(Seen(section).text))
+
+
+def test_floor_and_reach_are_the_manifests_with_their_shares(demo: Filled) -> None:
+    recorded = demo.get(f"/v1/suites/{demo['banking v1.2.2']}")["probes"]
+    text = probes_of(demo, demo["banking v1.2.2"])
+    for words in ("31.25 %", "5/16", "100.00 %", "144/144 of planned attacked cells", "16/16 of tasks", "16/64 of pairs"):
+        assert words in text, words
+    assert "Every planned attacked cell is within reach." in text
+    for probe in recorded.values():
+        assert probe["method"][:100] in text
+
+
+def test_a_manifest_without_a_reach_says_how_to_find_it(demo: Filled) -> None:
+    text = probes_of(demo, demo["filter suite"])
+    assert "reachable cells: where an injection is ever shown to the agent not in the manifest" in text
+    assert "pairmark suite probe" in text
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "words"),
+    [("1/3", "33.33 % In the other planned attacked cells no injection can be met"), ("0/7", "0.00 % No planned attacked cell is within reach.")],
+)
+def test_cells_beyond_reach_are_told_in_words(empty: Filled, ceiling: str, words: str) -> None:
+    reach = {"reachable_pairs": "1/9", "reachable_tasks": "1/3", "delivery_ceiling": ceiling, "method": "<b>marked</b>"}
+    text = probes_of(empty, empty.register(World().edit_suite("/probes/canary", reach).suite_manifest()))
+    assert words in text
+    assert "<b>marked</b>" in text  # as text: no element of it
