@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pairmark.app.plan_evaluation import plan_evaluation
 from pairmark.app.planning.inputs import PlannedSuite
@@ -147,12 +150,12 @@ def test_a_rate_without_width_claims_nothing() -> None:
         ({"tasks": 200}, "/survival", "expected survival"),
         ({"tasks": 200, "clean_rate": 0.0, "survival": 0.5}, "/clean_rate", "leaves at least one"),
         ({"tasks": 200, "clean_rate": 0.001, "survival": 0.5}, "/clean_rate", "leaves at least one"),
-        ({"tasks": 200, "survival": 0.5, "half_width": 0}, "/half_width", "greater than 0"),
+        ({"tasks": 200, "survival": 0.5, "half_width": 0}, "/half_width", "expected at least 0.0"),
         ({"tasks": 200, "survival": 0.5, "half_width": 1}, "/half_width", "less than 1"),
         ({"tasks": 200, "survival": 0.5, "difference": 0.3, "discordance": 0.2}, "", "at most the discordance"),
         ({"tasks": 200, "survival": 0.5, "difference": 0.9}, "/difference", "at most the discordance"),
         ({"tasks": 200, "survival": 0.5, "power": 1.0}, "/power", "less than 1"),
-        ({"tasks": 200, "survival": 0.5, "deff": 0}, "/deff", "greater than 0"),
+        ({"tasks": 200, "survival": 0.5, "deff": 0}, "/deff", "expected at least 0.0"),
         ({"tasks": 20, "injections": 5, "cells": 101, "survival": 0.5}, "/cells", "at most 20 tasks × 5 injections = 100"),
         ({"tasks": 20, "survival": 0.5, "price_per_call": {"low": 2, "high": 1}}, "/price_per_call", "low up to high"),
         ({"tasks": 20, "survival": 0.5, "components": {"task": 0, "injection": 0, "interaction": 0, "attacked_rerun": 0}}, "/components", "some component above 0"),
@@ -247,3 +250,32 @@ def test_components_need_two_complete_tasks_and_two_injections() -> None:
     assert estimate([0, 0, 1], [0, 1, 0]) is None
     assert rerun_variance([1, 0], [1, 1]) is None
     assert rerun_variance([1, 2], [2, 2]) == pytest.approx(0.25)
+
+
+def _between(low: float, high: float) -> st.SearchStrategy[float]:
+    return st.sampled_from([low, high]) | st.floats(low, high)
+
+
+_SIZES = st.sampled_from([1, 2, 10_000_000]) | st.integers(1, 10_000_000)
+_EPOCHS = st.sampled_from([1, 100_000]) | st.integers(1, 100_000)
+_RATES = st.sampled_from([1e-300, 1 - 1e-9]) | _between(0.0, 1.0)
+_SPANS = st.tuples(_between(0.0, 1e9), _between(0.0, 1e9)).map(sorted).map(lambda ends: {"low": ends[0], "high": ends[1]})
+_COMPONENTS = st.fixed_dictionaries(
+    dict.fromkeys(("task", "injection", "interaction", "attacked_rerun"), st.sampled_from([1e-300, 1e-12]) | _between(0.0, 1.0))
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"tasks": _SIZES, "survival": _RATES},
+        optional={
+            "injections": _SIZES, "cells": _SIZES, "clean_rate": _RATES, "deff": _between(1e-3, 1e4), "components": _COMPONENTS,
+            "benign_epochs": _EPOCHS, "attacked_epochs": _EPOCHS, "baseline_epochs": _EPOCHS, "half_width": _between(1e-4, 0.999),
+            "difference": _between(1e-4, 1.0), "discordance": _RATES, "power": _between(0.5, 1 - 1e-16),
+            "calls_per_episode": _SPANS, "seconds_per_call": _SPANS, "price_per_call": _SPANS,
+        },
+    )
+)  # fmt: skip
+def test_whatever_is_asked_is_planned_or_refused_by_name(asked: dict[str, Any]) -> None:
+    with suppress(Malformed):
+        assert plan(**asked).utility.tasks >= 1

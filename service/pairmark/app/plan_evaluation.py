@@ -16,7 +16,8 @@ from pairmark.domain.documents.evaluation_plan import (
     TasksNeeded,
 )
 from pairmark.domain.documents.exact import Exact
-from pairmark.domain.errors import Malformed, one_line
+from pairmark.domain.errors import Malformed
+from pairmark.domain.strict_json import MAX_SAFE_INTEGER
 from pairmark.stats import planning
 from pairmark.stats.crossed_design import crossed_half_width
 from pairmark.stats.exact import decimal_string
@@ -32,16 +33,6 @@ def plan_evaluation(request: PlanRequest, suite: PlannedSuite | None, pilot: Pil
             numbers beyond what can be worked out.
     """
     known = fill_gaps(request, suite, pilot)
-    try:
-        return _planned(request, known, pilot)
-    except (ValueError, ArithmeticError) as problem:
-        raise Malformed(
-            "impossible-plan", f"expected sizes, rates and targets that a plan can be worked out for, found some beyond it ({one_line(str(problem), 120)})",
-            remedy="choose a larger `half_width` or `difference`, or a smaller `deff`",
-        ) from None
-
-
-def _planned(request: PlanRequest, known: Known, pilot: PilotFacts | None) -> EvaluationPlan:
     width = planning.half_width(float(known.survival), known.counted, known.deff)
     spread = spread_of(request, known, pilot)
     return EvaluationPlan.model_validate(
@@ -59,7 +50,7 @@ def _planned(request: PlanRequest, known: Known, pilot: PilotFacts | None) -> Ev
             "for_half_width_by_factor": ()
             if request.half_width is None
             else needed_by_factor(spread, request.half_width, known, request),
-            "for_halving": _for_half_width(width / 2, known) if width else None,
+            "for_halving": _for_half_width(width / 2, known) if 0 < width < 2 else None,
             "for_difference": _for_difference(request, known, pilot),
             "power": _power(request, known, pilot),
             "halving": halving(spread, known, request),
@@ -95,7 +86,15 @@ def _benign(known: Known) -> Precision | None:
 
 def _suite_tasks(counted: int, clean_rate: Fraction | None) -> int:
     """Tasks that a suite must have for so many clean ones."""
-    return counted if clean_rate is None else -(-counted * clean_rate.denominator // clean_rate.numerator)
+    needed = counted if clean_rate is None else -(-counted * clean_rate.denominator // clean_rate.numerator)
+    if needed > MAX_SAFE_INTEGER:
+        raise Malformed(
+            "impossible-plan",
+            f"expected a target that a suite of at most {MAX_SAFE_INTEGER} tasks reaches, found one that takes more",
+            pointer="/clean_rate",
+            remedy="plan with a higher clean rate, or a larger half-width",
+        )
+    return needed
 
 
 def _for_half_width(target: float, known: Known) -> TasksNeeded:

@@ -84,7 +84,7 @@ def _halving(spread: Spread | None, factor: Factor, known: Known, request: PlanR
     return Halving(
         factor=factor,
         times=None if times is None else decimal_string(times),
-        size=None if times is None else _up(times * _size(factor, known, request)),
+        size=None if times is None else max(1, _up(times * _size(factor, known, request))),
         half_width_at_four_times=at_four,
         reason=reason,
     )

@@ -11,8 +11,12 @@ from pairmark.domain.documents.exact import Exact
 from pairmark.domain.documents.metric_values import Decimal6
 
 Rate = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0, le=1e15)]
-NotNegative = Annotated[float, Field(ge=0, le=1e15)]
+Positive = Annotated[float, Field(ge=1e-3, le=1e4)]
+NotNegative = Annotated[float, Field(ge=0, le=1e9)]
+Component = Annotated[float, Field(ge=0, le=1)]
+"""An outcome is 0 or 1, so that no variance of it is above 1/4."""
+LEAST_SPREAD = 1e-12
+Target = Annotated[float, Field(ge=1e-4, le=1)]
 Size = Annotated[int, Field(ge=1, le=10_000_000)]
 Times = Annotated[int, Field(ge=0, le=100_000)]
 
@@ -37,15 +41,15 @@ class Span(Strict):
 class ComponentsAsked(Strict):
     """Variance components of one attacked episode's outcome, where they are known from elsewhere."""
 
-    task: NotNegative
-    injection: NotNegative
-    interaction: NotNegative
-    attacked_rerun: NotNegative
+    task: Component
+    injection: Component
+    interaction: Component
+    attacked_rerun: Component
 
     @model_validator(mode="after")
     def _some(self) -> Self:
-        if self.task + self.injection + self.interaction + self.attacked_rerun == 0:
-            raise ValueError("expected some component above 0, found all 0")
+        if self.task + self.injection + self.interaction + self.attacked_rerun < LEAST_SPREAD:
+            raise ValueError(f"expected some component above 0, and {LEAST_SPREAD} or more in all, found less")
         return self
 
 
@@ -72,8 +76,8 @@ class PlanRequest(Document):
     benign_epochs: Annotated[int, Field(ge=1, le=100_000)] = 1
     attacked_epochs: Annotated[int, Field(ge=1, le=100_000)] = 1
     baseline_epochs: Times = 1
-    half_width: Annotated[float, Field(gt=0, lt=1)] | None = None
-    difference: Annotated[float, Field(gt=0, le=1)] | None = None
+    half_width: Annotated[float, Field(ge=1e-4, lt=1)] | None = None
+    difference: Target | None = None
     discordance: Rate | None = None
     power: Annotated[float, Field(ge=0.5, lt=1)] = 0.8
     calls_per_episode: Span = Span(low=5, high=15)
