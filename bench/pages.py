@@ -129,10 +129,10 @@ async def filled(client: httpx.AsyncClient) -> dict[str, tuple[str, list[Call]]]
             get(f"/v1/suites/{suite}", f"/v1/suites/{suite}/diff/{other}", f"/v1/suites/{suite}/diff/{suite}", f"/v1/history?suite={suite}&limit=20"),
         ),
         "suite diff": (f"/suites/{suite}/diff/{other}", get(f"/v1/suites/{suite}/diff/{other}?certificates=true")),
-        "run, 100,000 episodes": (f"/runs/{run}", get(f"/v1/runs/{run}", f"/v1/runs/{run}/counts", f"/v1/runs/{run}/episodes?limit=50")),
+        "run, 100,000 episodes": (f"/runs/{run}", get(f"/v1/runs/{run}", f"/v1/runs/{run}/counts", f"/v1/runs/{run}/episodes?limit=50", f"/v1/certifications?run={run}&limit=20")),
         "the same, filtered": (
             f"/runs/{run}?utility=false&delivered=true",
-            get(f"/v1/runs/{run}", f"/v1/runs/{run}/counts", f"/v1/runs/{run}/episodes?limit=50&utility=false&delivered=true"),
+            get(f"/v1/runs/{run}", f"/v1/runs/{run}/counts", f"/v1/runs/{run}/episodes?limit=50&utility=false&delivered=true", f"/v1/certifications?run={run}&limit=20"),
         ),
         "certification": (f"/certifications/{first['id']}", get(f"/v1/certifications/{first['id']}")),
         "certifications": ("/certifications", get("/v1/certifications?limit=50")),

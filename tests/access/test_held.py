@@ -38,6 +38,26 @@ def test_a_note_on_what_is_private_is_private(fresh: Filled) -> None:
     assert all(item["envelope"] is not None for item in own if item["entry"]["kind"] == "status")
 
 
+def test_what_rests_on_a_run_is_listed_for_those_who_may_read_it(fresh: Filled) -> None:
+    runs = {role: fresh.ids[f"published {role}"] for role in ("benign", "attacked", "baseline")}
+    second = fresh.done(fresh.tokens[OTHER, "submitter"], "POST", "/v1/certifications", {**runs, "policy": "transcript/1"})["id"]
+    published = fresh.ids["published certification"]
+    assert second != published
+    for role, run in runs.items():
+        for token, expected in ((None, {published}), (fresh.tokens[MINE, "admin"], {published}), (fresh.tokens[OTHER, "reader"], {published, second})):
+            items = fresh.call(token, "GET", f"/v1/certifications?run={run}").json()["items"]
+            assert {item["id"] for item in items} == expected, role
+            page = fresh.call(token, "GET", f"/runs/{run}", Accept="text/html").text
+            assert published in page
+            assert (second in page) == (second in expected)
+    for role in runs:
+        private = fresh.ids[f"private {role}"]
+        for token in (None, fresh.tokens[MINE, "admin"]):
+            problem_in(fresh.call(token, "GET", f"/v1/certifications?run={private}"), 404, "unknown-run")
+        own = fresh.call(fresh.tokens[OTHER, "reader"], "GET", f"/v1/certifications?run={private}").json()["items"]
+        assert [item["id"] for item in own] == [fresh.ids["private certification"]]
+
+
 def test_a_key_that_ends_begets_none_that_outlives_it(fresh: Filled) -> None:
     ends = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     parent = fresh.done(fresh.tokens[MINE, "reviewer"], "POST", "/v1/keys", {"label": "an hour", "expires_at": ends})

@@ -20,7 +20,7 @@ def verdict(number: int) -> dict[str, Any]:
     """One of 100 is held, and every second one of those was answered by the verdict that follows."""
     held, answers = number % 100 == 0, number % 200 == 1
     return {
-        "id": f"certification-{number:05}", "subject": f"sha256:{number:064}", "benign": "run-a", "attacked": "run-b", "baseline": None,
+        "id": f"certification-{number:05}", "subject": f"sha256:{number:064}", "benign": "run-a", "attacked": "run-b", "baseline": "run-c" if number % 1000 == 500 else None,
         "policy": "sha256:0", "manifest": "sha256:0", "disproof": None, "disproves": f"certification-{number - 1:05}" if answers else None,
         "report": "sha256:0", "verdict": "quarantined" if held else "certified", "created_at": f"2026-01-22T07:{number // 60:02}:{number % 60:02}.000000Z",
     }  # fmt: skip
@@ -43,7 +43,7 @@ def database(kind: str, migrated_url: str) -> Iterator[SqlDatabase]:
     made.close()
 
 
-def plans(database: SqlDatabase, kind: str, verdict: str | None, *, waiting: bool) -> tuple[list[str], list[str]]:
+def plans(database: SqlDatabase, kind: str, verdict: str | None, *, waiting: bool, run: str | None = None) -> tuple[list[str], list[str]]:
     """Ids on a page, and how the database finds what each statement that it takes wants."""
     asked: list[tuple[str, Any]] = []
 
@@ -52,7 +52,7 @@ def plans(database: SqlDatabase, kind: str, verdict: str | None, *, waiting: boo
 
     event.listen(database.engine, "before_cursor_execute", note)
     with database.reading() as tables:
-        found = [one.certification.id for one in tables.certifications.page(verdict, waiting=waiting, after=None, limit=10)]
+        found = [one.certification.id for one in tables.certifications.page(verdict, waiting=waiting, run=run, after=None, limit=10)]
     event.remove(database.engine, "before_cursor_execute", note)
     explain = "EXPLAIN QUERY PLAN" if kind == "sqlite" else "EXPLAIN"
     with database.engine.connect() as connection:
@@ -78,3 +78,10 @@ def test_verdicts_that_wait_for_a_reviewer_are_found_by_an_index(database: SqlDa
     assert BY_VERDICT in waiting
     assert BY_DISPROOF in waiting
     assert BY_DISPROOF in answers
+
+
+def test_what_rests_on_a_run_is_found_by_an_index_of_every_role(database: SqlDatabase, kind: str) -> None:
+    found, (of_run, _) = plans(database, kind, None, waiting=False, run="run-c")
+    assert found == ["certification-02500", "certification-01500", "certification-00500"]
+    for role in ("benign", "attacked", "baseline"):
+        assert f"ix_certifications_{role}" in of_run

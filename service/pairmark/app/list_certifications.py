@@ -9,7 +9,7 @@ import orjson
 
 from pairmark.app.paging import Page, cursor_at, place_of, query_mark
 from pairmark.app.ports import ListedCertification, Status, SuiteLabel, Tables
-from pairmark.app.read_run import read_run
+from pairmark.app.read_run import read_run, run_of_id
 from pairmark.app.stored import Damaged, understood
 from pairmark.domain.documents.run import Run
 
@@ -26,16 +26,29 @@ class CertificationLine:
     status: Status | None
 
 
-def list_certifications(tables: Tables, verdict: str | None, *, waiting: bool, cursor: str | None, limit: int) -> Page[CertificationLine]:
-    """Certifications, the newest first; with `waiting`, only quarantined ones that nobody has answered with a disproof.
+def list_certifications(
+    tables: Tables, verdict: str | None, *, waiting: bool, run: str | None = None, cursor: str | None, limit: int
+) -> Page[CertificationLine]:
+    """Certifications, the newest first.
+
+    Args:
+        tables: what the caller may see.
+        verdict: only these.
+        waiting: only quarantined ones that nobody has answered with a disproof.
+        run: only those that use the run with this id, in any role.
+        cursor: `next` of the page before.
+        limit: items in the page.
 
     Raises:
         Malformed: a cursor of another list.
+        NotFound: no such run.
     """
-    mark = query_mark(["certifications", verdict, waiting])
+    if run is not None:
+        run_of_id(tables, run)
+    mark = query_mark(["certifications", verdict, waiting, run])
     place = place_of(cursor, mark, (str, str))
     after = None if place is None else (str(place[0]), str(place[1]))
-    found = tables.certifications.page(verdict, waiting=waiting, after=after, limit=limit + 1)
+    found = tables.certifications.page(verdict, waiting=waiting, run=run, after=after, limit=limit + 1)
     items = found[:limit]
     further = None
     if len(found) > limit:

@@ -82,8 +82,13 @@ class Certifications(Protocol):
     def add(self, certification: Certification) -> None: ...
     def of_id(self, certification_id: str) -> Certification | None: ...
     def of_subject(self, subject: str) -> Certification | None: ...
-    def page(self, verdict: str | None, *, waiting: bool, after: tuple[str, str] | None, limit: int) -> tuple[ListedCertification, ...]:
-        """Up to `limit` verdicts before (created_at, id), the newest first; `waiting`: quarantined and not disproved yet."""
+    def page(
+        self, verdict: str | None, *, waiting: bool, run: str | None = None, after: tuple[str, str] | None, limit: int
+    ) -> tuple[ListedCertification, ...]:
+        """Up to `limit` verdicts before (created_at, id), the newest first.
+
+        `waiting`: quarantined and not disproved yet; `run`: that use this run in any role.
+        """
         ...
 
 

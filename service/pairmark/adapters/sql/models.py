@@ -117,7 +117,7 @@ class CertificationRow(Row, table=True):
     subject: str = Field(sa_column=Column(DIGEST, nullable=False, unique=True))
     benign: str = Field(sa_column=Column(ID, ForeignKey("run_seals.run"), nullable=False, index=True))
     attacked: str = Field(sa_column=Column(ID, ForeignKey("run_seals.run"), nullable=False, index=True))
-    baseline: str | None = Field(sa_column=Column(ID, ForeignKey("run_seals.run"), nullable=True))
+    baseline: str | None = Field(sa_column=Column(ID, ForeignKey("run_seals.run"), nullable=True, index=True))
     policy: str = Field(sa_column=_digest())
     manifest: str = Field(sa_column=_digest())
     disproof: str | None = Field(sa_column=_digest(nullable=True))

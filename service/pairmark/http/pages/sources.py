@@ -84,10 +84,12 @@ class Sources:
             found = diff_registered(tables, left, right, certificates=certificates)
         return found.model_dump(mode="json", by_alias=True)
 
-    def certifications(self, verdict: str | None, *, waiting: bool, cursor: str | None, limit: int) -> Answer:
+    def certifications(
+        self, verdict: str | None, *, waiting: bool = False, run: str | None = None, cursor: str | None = None, limit: int
+    ) -> Answer:
         """`GET /v1/certifications`."""
         with self.services.database.reading() as tables:
-            found = list_certifications(tables, verdict, waiting=waiting, cursor=cursor, limit=limit)
+            found = list_certifications(tables, verdict, waiting=waiting, run=run, cursor=cursor, limit=limit)
         return {"items": [certification_item(line) for line in found.items], "next": found.next}
 
     def run(self, run_id: str) -> Answer:

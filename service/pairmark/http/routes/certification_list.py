@@ -27,6 +27,7 @@ class CertificationParams(PageParams):
 
     verdict: Annotated[Verdict | None, Field(description="only these")] = None
     waiting: Annotated[bool, Field(description="only quarantined ones that nobody has answered with a disproof")] = False
+    run: Annotated[str | None, Field(description="only those that use this run, as benign, attacked or baseline")] = None
 
 
 class CertificationItem(Strict):
@@ -63,10 +64,12 @@ def certification_item(line: CertificationLine) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@router.get("", responses=answers(s200=CertificationList))
+@router.get("", responses=answers(404, s200=CertificationList))
 def get_certifications(params: Annotated[CertificationParams, Query()], services: WithServices) -> Response:
     """List verdicts, the newest first."""
     size = params.size(services.settings)
     with services.database.reading() as tables:
-        page = list_certifications(tables, params.verdict, waiting=params.waiting, cursor=params.cursor, limit=size)
+        page = list_certifications(
+            tables, params.verdict, waiting=params.waiting, run=params.run, cursor=params.cursor, limit=size
+        )
     return changing_json({"items": [certification_item(line) for line in page.items], "next": page.next})

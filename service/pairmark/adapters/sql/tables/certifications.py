@@ -38,7 +38,7 @@ class SqlCertifications:
         return self._found(self._session.exec(select(CertificationRow).where(CertificationRow.subject == subject)).first())
 
     def page(
-        self, verdict: str | None, *, waiting: bool, after: tuple[str, str] | None, limit: int
+        self, verdict: str | None, *, waiting: bool, run: str | None = None, after: tuple[str, str] | None, limit: int
     ) -> tuple[ListedCertification, ...]:
         row = CertificationRow
         asked = select(row).where(self._seen).order_by(col(row.created_at).desc(), col(row.id).desc()).limit(limit)
@@ -47,6 +47,8 @@ class SqlCertifications:
             asked = asked.where(col(row.verdict) == "quarantined", col(row.id).not_in(answered))
         if verdict is not None:
             asked = asked.where(col(row.verdict) == verdict)
+        if run is not None:
+            asked = asked.where(or_(col(row.benign) == run, col(row.attacked) == run, col(row.baseline) == run))
         if after is not None:
             at, identifier = after
             asked = asked.where(or_(col(row.created_at) < at, and_(col(row.created_at) == at, col(row.id) < identifier)))

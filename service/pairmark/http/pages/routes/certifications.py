@@ -20,8 +20,8 @@ LISTED = 50
 def get_certifications(request: Request, sources: WithSources) -> Response:
     """Every verdict, the newest first."""
     params = parameters(request, CertificationParams)
-    found = sources.certifications(params.verdict, waiting=params.waiting, cursor=params.cursor, limit=LISTED)
-    return page(request, "certifications.html", certifications=found, verdict=params.verdict, waiting=params.waiting)
+    found = sources.certifications(params.verdict, waiting=params.waiting, run=params.run, cursor=params.cursor, limit=LISTED)
+    return page(request, "certifications.html", certifications=found, verdict=params.verdict, waiting=params.waiting, run=params.run)
 
 
 @router.get("/certifications/{certification_id}")

@@ -16,6 +16,7 @@ from pairmark.http.routes.episodes import EpisodeParams
 router = page_router()
 
 EPISODES = 50
+CERTIFICATIONS = 20
 FILTERS = ("task", "injection", "epoch", "status", "utility", "attack_success", "delivered")
 
 
@@ -31,7 +32,7 @@ def get_run(run_id: str, request: Request, sources: WithSources) -> Response:
         request, "run.html", run=run, given=given, statuses=STATUSES, filtered=any(value is not None for value in given.values()),
         counts=sources.run_counts(run_id) if sealed else None,
         episodes=sources.episodes(run_id, params.filter(), params.cursor, EPISODES) if readable else None,
-        at_start=params.cursor is None,
+        at_start=params.cursor is None, certifications=sources.certifications(None, run=run_id, limit=CERTIFICATIONS),
     )  # fmt: skip
 
 
