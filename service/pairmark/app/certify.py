@@ -34,7 +34,10 @@ from pairmark.rules.base import Disproof, QualityGate
 
 @dataclass(frozen=True)
 class Claim:
-    """What a verdict is asked on. Runs are ids; `policy`, `manifest`, `disproof` digests of documents, `contents` their bytes."""
+    """What a verdict is asked on. Runs are ids; `policy`, `manifest`, `disproof` digests of documents, `contents` their bytes.
+
+    `instead_of` is a certificate on the same, which a stolen key brought down: a new one is asked for in its place.
+    """
 
     benign: str
     attacked: str
@@ -43,17 +46,17 @@ class Claim:
     manifest: str
     disproof: str | None = None
     disproves: str | None = None
+    instead_of: str | None = None
     contents: dict[str, bytes] = field(default_factory=dict, compare=False)
 
     @property
     def subject(self) -> str:
         """Digest of everything that decides the result: two equal claims have one certification."""
-        return digest_of(
-            {
-                "benign": self.benign, "attacked": self.attacked, "baseline": self.baseline, "policy": self.policy,
-                "manifest": self.manifest, "disproof": self.disproof,
-            }
-        )
+        decides = {
+            "benign": self.benign, "attacked": self.attacked, "baseline": self.baseline, "policy": self.policy,
+            "manifest": self.manifest, "disproof": self.disproof,
+        }  # fmt: skip
+        return digest_of(decides if self.instead_of is None else {**decides, "instead_of": self.instead_of})
 
 
 @dataclass(frozen=True, eq=False)

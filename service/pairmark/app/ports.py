@@ -23,6 +23,7 @@ from pairmark.app.records import (
     ListedCertification,
     Order,
     Reservation,
+    RevokedAlike,
     Seal,
     Status,
     StoredRun,
@@ -95,6 +96,9 @@ class Certifications(Protocol):
 class Certificates(Protocol):
     def add(self, certificate: Certificate) -> None: ...
     def of_id(self, certificate_id: str) -> Certificate | None: ...
+    def revoked_alike(self, benign: str, attacked: str, run: str) -> tuple[RevokedAlike, ...]:
+        """Revoked certificates over these two ledgers that are published, or of the organisation whose `run` is; the oldest first."""
+        ...
 
 
 class Jobs(Protocol):
@@ -330,6 +334,7 @@ __all__ = [
     "Order",
     "Policies",
     "Reservation",
+    "RevokedAlike",
     "Runs",
     "Seal",
     "Search",

@@ -87,6 +87,15 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class RevokedAlike:
+    """A revoked certificate over two ledgers; `suite` is the content's digest, `policy` the document's."""
+
+    certificate: str
+    suite: str
+    policy: str
+
+
+@dataclass(frozen=True)
 class Job:
     """A certification that waits for its turn, or is being worked on. `problem` says why the last try came to nothing."""
 

@@ -19,6 +19,7 @@ from pairmark.app.log_records import Signing
 from pairmark.app.moments import moment
 from pairmark.app.ownership import require_own_certification, require_own_runs
 from pairmark.app.ports import CancelledJob, Clock, Database, Job, Ledgers, NewId, Tables
+from pairmark.app.same_measurement import refuse_revoked
 from pairmark.app.stages import Stage, progress_at
 from pairmark.domain.errors import Conflict, NotFound, one_line, shown
 from pairmark.rules.base import QualityGate
@@ -75,7 +76,7 @@ def queue(tables: Tables, claim: Claim, job_id: str, now: datetime) -> Queued | 
         tables.documents.put(digest, content)
     request = {
         "benign": claim.benign, "attacked": claim.attacked, "baseline": claim.baseline, "policy": claim.policy,
-        "manifest": claim.manifest, "disproof": claim.disproof, "disproves": claim.disproves,
+        "manifest": claim.manifest, "disproof": claim.disproof, "disproves": claim.disproves, "instead_of": claim.instead_of,
     }
     job = Job(job_id, claim.subject, request, moment(now), None)
     tables.jobs.add(job)
@@ -83,7 +84,14 @@ def queue(tables: Tables, claim: Claim, job_id: str, now: datetime) -> Queued | 
 
 
 def settle(tables: Tables, judged: Judged, signing: Signing, new_id: NewId, now: datetime) -> Certified:
-    """Record a result under the id that was promised for it, if any was; the job is done then, whoever did it."""
+    """Record a result under the id that was promised for it, if any was; the job is done then, whoever did it.
+
+    Raises:
+        Conflict: the measurement was revoked while the pair was being judged.
+    """
+    if judged.checked.report.verdict == "certified" and find(tables, judged.evidence.claim) is None:
+        tables.log.next_index()  # from here on nobody else revokes anything
+        refuse_revoked(tables, signing, judged.evidence)
     job = tables.jobs.of_subject(judged.evidence.claim.subject)
     result = record(tables, judged, signing, new_id, now, certification_id=None if job is None else job.id)
     if job is not None:

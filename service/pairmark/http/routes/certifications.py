@@ -12,6 +12,7 @@ from pairmark.app.disprove import disproving_claim
 from pairmark.app.ownership import require_own_certification, require_own_runs
 from pairmark.app.ports import CancelledJob, Job, KeptAnswer, Tables
 from pairmark.app.read_certification import read_certification
+from pairmark.app.same_measurement import current, refuse_revoked
 from pairmark.app.work_off import cancel, queue, settle
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.disproof import DisproofRecord
@@ -115,11 +116,12 @@ def delete_certification(certification_id: str, services: WithServices) -> Respo
 def _judged(once: Once, services: Services, worker: Worker, claim: Any) -> Response:
     def prepare() -> Certified | Evidence | Judged:
         with services.database.reading() as tables:
-            asked: Claim = claim(tables)
+            asked: Claim = current(tables, services.signing, claim(tables))
             there = find(tables, asked)
             if there is not None:
                 return there
             evidence = evidence_of(tables, asked)
+            refuse_revoked(tables, services.signing, evidence)
         if evidence.episodes > services.settings.wait_episodes:
             return evidence
         with services.turns:

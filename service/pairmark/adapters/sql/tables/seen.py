@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import ColumnElement, and_, exists, or_, select, true
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, true
 from sqlmodel import col
 
 from pairmark.adapters.sql.models import CertificateRow, CertificationRow
@@ -20,6 +20,15 @@ def own_run(viewer: Viewer, run: Any) -> ColumnElement[bool]:
     if viewer.organisation == FIRST_ORGANISATION:  # also what was stored before anybody signed in
         return ~exists(owner.where(col(RunOwnerRow.organisation) != FIRST_ORGANISATION))
     return exists(owner.where(col(RunOwnerRow.organisation) == viewer.organisation))
+
+
+def same_owner(run: Any, other: Any) -> ColumnElement[bool]:
+    """Whether two runs, each a column or an id, belong to one organisation."""
+
+    def owner(of: Any) -> Any:
+        return func.coalesce(select(col(RunOwnerRow.organisation)).where(col(RunOwnerRow.run) == of).scalar_subquery(), FIRST_ORGANISATION)
+
+    return cast("ColumnElement[bool]", owner(run) == owner(other))
 
 
 def published_run(run: Any, *, episodes: bool = False) -> ColumnElement[bool]:
