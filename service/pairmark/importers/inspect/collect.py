@@ -18,6 +18,7 @@ from pairmark.importers.inspect.mapping import InspectMapping
 from pairmark.importers.inspect.one_run import Evaluation
 from pairmark.importers.inspect.outcome import NOT_IN_LOG, edits_of
 from pairmark.importers.inspect.payload import Wording, wordings
+from pairmark.importers.inspect.search import BEYOND
 from pairmark.importers.inspect.sent import Sent
 
 LISTED = 20
@@ -56,6 +57,7 @@ class Collected:
     invalidated: Told = field(default_factory=Told)
     fallbacks: Told = field(default_factory=Told)
     unnamed: Told = field(default_factory=Told)
+    not_looked_for: Told = field(default_factory=Told)
     repeated: int = 0
     never_run: int = 0
     unrecorded: int = 0
@@ -173,6 +175,8 @@ class Collector:
         if len(episode.conversation.served) > 1 or sample.model_fallbacks:
             served = [*episode.conversation.served, *(f"fallback {f.fallback_model}" for f in sample.model_fallbacks or ())]
             found.fallbacks.add(f"{name}: {', '.join(dict.fromkeys(served))}")
+        if episode.looked is not None and episode.looked.why == BEYOND:
+            found.not_looked_for.add(name)
         for column, value in episode.outcome.unnamed.items():
             found.unnamed.add(f"{name}: {column} {value}")
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pairmark.domain.documents.suite import SuiteManifest
-from pairmark.importers.agentdojo.delivery import Delivery, delivery_of
 from pairmark.importers.agentdojo.episodes import task_digest
 from pairmark.importers.agentdojo.messages import transcript_digest
 from pairmark.importers.inspect.mapping import InspectMapping, read_id
 from pairmark.importers.inspect.outcome import Outcome, error_status, outcome_of, short
-from pairmark.importers.inspect.payload import Wording, payload_of
-from pairmark.importers.inspect.turns import Conversation, as_shown, conversation_of, text_of
+from pairmark.importers.inspect.payload import Wording
+from pairmark.importers.inspect.search import UNKNOWN, Looked, Search
+from pairmark.importers.inspect.turns import Conversation, conversation_of, text_of
 
 _MAX_MILLISECONDS = 2**53 - 1
 
@@ -51,11 +51,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Episode:
-    """A sample as rows, in the order of its attempts, with what was found on the way."""
+    """A sample as rows, in the order of its attempts, with what was found on the way; `looked`: the search of an attacked cell."""
 
     rows: tuple[dict[str, Any], ...]
     conversation: Conversation
     outcome: Outcome
+    looked: Looked | None
 
 
 def episode_of(
@@ -73,11 +74,13 @@ def episode_of(
     repeated = list(sample.error_retries or ())
     carried = _carried([short(error.message) for error in repeated], before)
     first_attempt = len(before) + 1
+    search = Search(sample, mapping, words)
+    looked = search.look(conversation) if attacked else None
+    delivery = UNKNOWN if looked is None else looked.delivery
     rows = [
-        _repeated_row(place, error, sample, mapping, words, first_attempt + index)
+        _repeated_row(place, error, sample, mapping, search, first_attempt + index)
         for index, error in enumerate(repeated[carried:])
     ]
-    delivery = _delivery(sample, conversation, mapping, words) if attacked else Delivery(None, None)
     is_aborted = outcome.status in ("infra_error", "cancelled")
     rows.append(
         {
@@ -95,7 +98,7 @@ def episode_of(
             "attempt": first_attempt + len(rows),
         }
     )
-    return Episode(tuple(rows), conversation, outcome)
+    return Episode(tuple(rows), conversation, outcome, looked)
 
 
 def _carried(errors: Sequence[str], before: Sequence[str]) -> int:
@@ -105,12 +108,12 @@ def _carried(errors: Sequence[str], before: Sequence[str]) -> int:
 
 
 def _repeated_row(
-    place: Mapping[str, Any], error: Any, sample: Any, mapping: InspectMapping, words: tuple[Wording, ...], attempt: int
+    place: Mapping[str, Any], error: Any, sample: Any, mapping: InspectMapping, search: Search, attempt: int
 ) -> dict[str, Any]:
     """An attempt that ended in an error and was repeated. Inspect keeps its events from the last model call on, at most."""
     delivered = None
     if place["injection_id"] is not None and error.events:
-        delivered = _delivery(sample, conversation_of(error.events, mapping.roles), mapping, words).delivered or None
+        delivered = search.look(conversation_of(error.events, mapping.roles)).delivery.delivered or None
     return {
         **place,
         "status": error_status(error.message),
@@ -119,18 +122,6 @@ def _repeated_row(
         "task_digest": recorded_task_digest(sample),
         "attempt": attempt,
     }
-
-
-def _delivery(sample: Any, conversation: Conversation, mapping: InspectMapping, words: tuple[Wording, ...]) -> Delivery:
-    """Whether a payload stood in what the model was given. Without events that is unknown; so is what only a picture may show."""
-    if not conversation.is_recorded:
-        return Delivery(None, None)
-    messages = as_shown(conversation.messages, mapping.shown_in)
-    tools = (message for message in messages if message.role == "tool")
-    found = delivery_of(messages, payload_of(sample, mapping, words, tools).texts)
-    if found.delivered is False and conversation.has_other_content:
-        return Delivery(None, found.actions)
-    return found
 
 
 def unread_row(cell: Cell, epoch: int, error: str, attempt: int = 1) -> dict[str, Any]:

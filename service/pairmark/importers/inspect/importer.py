@@ -27,6 +27,7 @@ from pairmark.importers.inspect.header import (
     scaffold_of,
     times_of,
 )
+from pairmark.importers.inspect.limits import LIMITS
 from pairmark.importers.inspect.log_file import Log, open_log
 from pairmark.importers.inspect.mapping import InspectMapping, check_mapping, mapping_for
 from pairmark.importers.inspect.one_run import Evaluation, check_one_run, evaluations
@@ -34,6 +35,11 @@ from pairmark.importers.inspect.package import check_log_version
 from pairmark.importers.inspect.places import is_log, logs_at
 from pairmark.importers.inspect.records import RECORDS
 from pairmark.importers.inspect.sent import agreed_decoding, decoding_of
+
+_BEYOND_LIMITS = (
+    f"samples hold more injected text than is looked for (limits: {LIMITS.payload} characters, {LIMITS.payloads} texts, {LIMITS.search} as"
+    " the product of texts and characters that the model was given): whether it was delivered is unknown"
+)
 
 
 @dataclass(frozen=True)
@@ -224,6 +230,7 @@ def _notes(logs: Sequence[Log], found: Collected) -> Iterator[str]:
         (found.invalidated, "samples were invalidated by a person: they count as aborted"),
         (found.fallbacks, "samples were answered by several models or fell back"),
         (found.unnamed, "scores have a value that the mapping takes for neither verdict: unknown"),
+        (found.not_looked_for, _BEYOND_LIMITS),
     ):
         if told.count:
             yield f"{told.count} {what}: {told}"

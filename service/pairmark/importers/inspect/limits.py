@@ -20,6 +20,9 @@ class LogLimits:
         members: entries of an `.eval` archive, and samples of a `.json` log.
         batch: bytes of samples that are parsed together; memory grows with this and with the largest sample.
         batch_samples: samples that are parsed together.
+        payloads, payload: injected texts of a sample, and characters of all of them together; of a sample with more it is unknown
+            whether they were delivered.
+        search: how much a sample's search for them may take, in characters looked through times texts looked for.
     """
 
     sample: int = 64 * MIB
@@ -28,6 +31,9 @@ class LogLimits:
     members: int = 1_000_000
     batch: int = 8 * MIB
     batch_samples: int = 64
+    payloads: int = 256
+    payload: int = MIB
+    search: int = 256 * MIB
 
 
 LIMITS = LogLimits()

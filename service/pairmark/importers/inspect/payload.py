@@ -8,18 +8,27 @@ from typing import Any
 
 from pairmark.importers.agentdojo.messages import Message
 from pairmark.importers.agentdojo.reading import fold, forms
+from pairmark.importers.inspect.limits import LIMITS, LogLimits
 from pairmark.importers.inspect.mapping import InspectMapping, at_pointer
-
-MAX_PAYLOADS = 256
-MAX_PAYLOAD_CHARACTERS = 2**20
 
 
 @dataclass(frozen=True)
 class Payload:
-    """`texts`: the injected texts, null where the log does not show them; `goals`: the attacker's goals that they word, where known."""
+    """The injected texts of a sample.
+
+    Attributes:
+        texts: null where the log does not show them, or shows more than is looked for.
+        goals: the attacker's goals that they word, where known.
+        is_beyond: whether they are more than is looked for.
+    """
 
     texts: Mapping[str, str] | None
     goals: frozenset[str] = frozenset()
+    is_beyond: bool = False
+
+    @property
+    def characters(self) -> int:
+        return sum(map(len, (self.texts or {}).values()))
 
 
 @dataclass(frozen=True)
@@ -66,27 +75,59 @@ def wordings(header: Any, mapping: InspectMapping) -> tuple[Wording, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def payload_of(sample: Any, mapping: InspectMapping, words: tuple[Wording, ...], shown: Iterable[Message] = ()) -> Payload:
-    """What was injected into a sample. Where the environment is not in the log, the texts that `shown` messages hold are taken."""
-    texts = [text for pointer in mapping.payload.texts for text in _texts(at_pointer(sample, pointer))]
-    goals: frozenset[str] = frozenset()
+def payload_of(
+    sample: Any, mapping: InspectMapping, words: tuple[Wording, ...], shown: Iterable[Message] = (), limits: LogLimits = LIMITS
+) -> Payload:
+    """What was injected into a sample. Where the environment is not in the log, the texts that `shown` messages hold are taken.
+
+    Texts beyond `limits` are no payload of which a part may be looked for: to find none of the part would not be to find none.
+    """
+    kept: dict[str, str] = {}
+    goals: set[str] = set()
+    characters = 0
+    try:
+        for text, goal in _injected(sample, mapping, words, shown, limits):
+            if goal:
+                goals.add(goal)
+            if text.strip() and text not in kept:
+                kept[text] = str(len(kept))
+                characters += len(text)
+                if len(kept) > limits.payloads or characters > limits.payload:
+                    raise _Beyond
+    except _Beyond:
+        return Payload(None, is_beyond=True)
+    return Payload({number: text for text, number in kept.items()} or None, frozenset(goals))
+
+
+class _Beyond(Exception):
+    """More than is looked for."""
+
+
+def _injected(
+    sample: Any, mapping: InspectMapping, words: tuple[Wording, ...], shown: Iterable[Message], limits: LogLimits
+) -> Iterator[tuple[str, str | None]]:
+    for pointer in mapping.payload.texts:
+        yield from ((text, None) for text in _texts(at_pointer(sample, pointer)))
     if words and mapping.payload.template is not None:
         environment = at_pointer(sample, mapping.payload.template.environment)
-        found = list(_worded(_texts(environment), words))
-        if environment is None:
-            found = list(_worded((form for message in shown for form in forms(message.text)), words))
-        texts += [text for text, _ in found]
-        goals = frozenset(goal for _, goal in found if goal)
-    kept = dict.fromkeys(text for text in texts if text.strip() and len(text) <= MAX_PAYLOAD_CHARACTERS)
-    return Payload({str(index): text for index, text in enumerate(kept)} if 0 < len(kept) <= MAX_PAYLOADS else None, goals)
+        if environment is not None:
+            yield from _worded(_texts(environment), words, limits)
+        else:
+            yield from _worded((form for message in shown for form in forms(message.text)), words, limits)
 
 
-def _worded(texts: Iterable[str], words: tuple[Wording, ...]) -> Iterator[tuple[str, str]]:
+def _worded(texts: Iterable[str], words: tuple[Wording, ...], limits: LogLimits) -> Iterator[tuple[str, str]]:
     firsts = [(wording, wording.before.split(" ", 1)[0]) for wording in words]
+    searched = 0
     for text in texts:
+        searched += len(text) * len(words)
+        if searched > limits.search:
+            raise _Beyond
+        folded = None
         for wording, first in firsts:
             if first in text:
-                yield from wording.found_in(fold(text))
+                folded = fold(text) if folded is None else folded
+                yield from wording.found_in(folded)
 
 
 def _texts(value: Any) -> Iterator[str]:
