@@ -41,6 +41,18 @@ def test_samples_are_found_whatever_their_text_holds_and_however_the_file_is_cut
     assert json.loads(found.header) == {**value, "samples": []}
 
 
+@pytest.mark.parametrize("chunk", [1, 7, 10, 2**20])
+def test_a_key_that_only_looks_like_samples_without_its_escapes_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    path = tmp_path / "log.json"
+    value = {"sampl\nes": [{"a": 1}], "sam\\ples": [{"a": 2}], "samples": [{"a": 3}], "x": ["\\\"", '"]}', ["\n" * 30]]}
+    path.write_text(json.dumps(value), encoding="utf-8")
+    monkeypatch.setattr(json_log, "_CHUNK", chunk)
+    found = lay_out(path)
+    with path.open("rb") as stream:
+        assert [json.loads(part_of(stream, place)) for place in found.samples] == [{"a": 3}]
+    assert json.loads(found.header) == {**value, "samples": []}
+
+
 @pytest.mark.parametrize(
     ("change", "pointer"),
     [

@@ -16,8 +16,9 @@ from pairmark.importers.inspect.limits import LIMITS, LogLimits, too_large
 
 _CHUNK = 2**20
 _OUTSIDE = re.compile(rb'["{}\[\]]')
-_INSIDE = re.compile(rb'["\\]')
-_TO_BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[{}\[\]]', re.DOTALL)
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_BETWEEN = re.compile(rb'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_TO_BRACKET = re.compile(_BETWEEN.pattern + rb"[{}\[\]]", re.DOTALL)
 """Everything up to the next bracket that is in no string; possessive, so that nothing is tried twice."""
 _BRACE, _BRACKET = b"{["
 _KEY_CHARACTERS = 64
@@ -84,24 +85,25 @@ class _Scanner:
             else:
                 self._mark(chunk, place - 1, base)
                 if len(opened) == 1:
-                    break
-        return place
+                    return place
+        between = _BETWEEN.match(chunk, place)
+        return place if between is None else between.end()
 
     def _inside(self, chunk: bytes, place: int) -> int:
         if self.is_escaped:
             self.is_escaped = False
             return place + 1
-        found = _INSIDE.search(chunk, place)
-        end = len(chunk) if found is None else found.start()
+        found = _INSIDE.match(chunk, place)
+        end = place if found is None else found.end()
+        mark = chunk[end : end + 1]
         if len(self.opened) == 1 and len(self.last_text) < _KEY_CHARACTERS:
-            self.last_text += chunk[place : min(end, place + _KEY_CHARACTERS)]
-        if found is None:
-            return end
-        if found[0] == b"\\":
+            # with its backslashes: what an escape stands for is no matter, since Inspect writes this key without
+            self.last_text += chunk[place : min(end + (mark == b"\\"), place + _KEY_CHARACTERS)]
+        if mark == b"\\":
             self.is_escaped = True
-        else:
+        elif mark == b'"':
             self.string_at = None
-        return found.end()
+        return end + len(mark)
 
     def _mark(self, chunk: bytes, place: int, base: int) -> None:
         mark = chunk[place : place + 1]
