@@ -8,6 +8,13 @@ from pairmark.domain.errors import Malformed
 
 MIB = 2**20
 
+MAX_PAYLOADS = 256
+"""Injected texts that are looked for in a sample; with more it is unknown whether they were delivered."""
+MAX_PAYLOAD_CHARACTERS = MIB
+"""Characters of all injected texts of a sample together; with more it is unknown whether they were delivered."""
+MAX_SEARCH = 256 * MIB
+"""What a sample's search may take, as injected texts times characters that the model was given; beyond it delivery is unknown."""
+
 
 @dataclass(frozen=True)
 class LogLimits:
@@ -20,9 +27,7 @@ class LogLimits:
         members: entries of an `.eval` archive, and samples of a `.json` log.
         batch: bytes of samples that are parsed together; memory grows with this and with the largest sample.
         batch_samples: samples that are parsed together.
-        payloads, payload: injected texts of a sample, and characters of all of them together; of a sample with more it is unknown
-            whether they were delivered.
-        search: how much a sample's search for them may take, in characters looked through times texts looked for.
+        payloads, payload, search: `MAX_PAYLOADS`, `MAX_PAYLOAD_CHARACTERS`, `MAX_SEARCH`.
     """
 
     sample: int = 64 * MIB
@@ -31,9 +36,9 @@ class LogLimits:
     members: int = 1_000_000
     batch: int = 8 * MIB
     batch_samples: int = 64
-    payloads: int = 256
-    payload: int = MIB
-    search: int = 256 * MIB
+    payloads: int = MAX_PAYLOADS
+    payload: int = MAX_PAYLOAD_CHARACTERS
+    search: int = MAX_SEARCH
 
 
 LIMITS = LogLimits()
