@@ -24,6 +24,28 @@ VERDICTS: Final = {
 }
 
 
+QUESTIONS: Final = (
+    ("the same tasks and injections, frozen and all there", ("suite-pinned", "arm-shape", "cells-complete", "content-matches", "epochs-match")),
+    ("the same model answered", ("model-matches",)),
+    ("the same decoding", ("decoding-matches",)),
+    ("the same tools", ("tools-match",)),
+    ("the same prompt, scaffold, limits, defenses and harness", ("scaffold-matches", "harness-matches")),
+    ("every outcome known, aborted episodes excluded and counted", ("outcomes-known", "attempts-honest", "aborts-within-limits")),
+    ("the attack works on the undefended baseline, and was applied here", ("baseline-undefended", "baseline-delivery", "attack-applied")),
+    ("the sign of the drop is plausible", ("sign-plausible",)),
+    ("the ledgers are sound tables", ("data-quality",)),
+)
+"""What a reader asks of a pair, and the rules that answer."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a reader asks, and the findings that answer; none where the policy has no such rule."""
+
+    asked: str
+    lines: tuple[ChecklistLine, ...]
+
+
 @dataclass(frozen=True)
 class EvidenceList:
     """A list of the evidence: where it stands, its first values, and how many there are in all where the evidence says so."""
@@ -56,6 +78,15 @@ class ChecklistLine:
 def checklist(findings: Sequence[Mapping[str, Any]]) -> list[ChecklistLine]:
     """One line for each finding, in the policy's order."""
     return [_line(finding) for finding in findings]
+
+
+def questions(findings: Sequence[Mapping[str, Any]]) -> list[Question]:
+    """The findings by what a reader asks, in a reader's order; those of rules that answer no such question come last."""
+    lines = checklist(findings)
+    known = {rule for _, rules in QUESTIONS for rule in rules}
+    asked = [Question(text, tuple(line for line in lines if line.rule in rules)) for text, rules in QUESTIONS]
+    others = tuple(line for line in lines if line.rule not in known)
+    return [*asked, *([Question("what else the policy wants", others)] if others else [])]
 
 
 def _line(finding: Mapping[str, Any]) -> ChecklistLine:

@@ -24,6 +24,16 @@ _SPACE: Final = "\N{NO-BREAK SPACE}"
 _MINUS: Final = "\N{MINUS SIGN}"
 
 
+FLAGS: Final = {
+    "few-injections": "8 to 13 injections stand for all like them, so the interval rests on few",
+    "single-task-group": "a group has one task, whose spread cannot be seen, so the interval may be too narrow",
+    "no-headroom": "the undefended baseline took no attacker action, so there was nothing for a defense to prevent",
+    "no-measurable-drop": "utility under attack is not below benign utility, and every innocent explanation was excluded",
+    "disproved": "it was held at first; a reviewer recorded evidence against what was suspicious",
+}
+"""What the flags of a report tell a reader."""
+
+
 def percent(number: str) -> str:
     """A fraction or decimal of 1 in percent, two places, ties to even."""
     return decimal_string(Fraction(number) * 100, 2).replace("-", _MINUS)
@@ -135,6 +145,11 @@ def when(text: str) -> Markup:
 def day(text: str) -> str:
     """The day of a time, in UTC."""
     return datetime.fromisoformat(text.upper()).astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def flag_means(flag: str) -> str:
+    """A flag in words; nothing for one that a newer policy raises."""
+    return FLAGS.get(flag, "")
 
 
 def query(base: str, given: Mapping[str, Any] | None = None, **more: Any) -> str:

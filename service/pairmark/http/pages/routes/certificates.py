@@ -9,6 +9,7 @@ from fastapi import Query, Request, Response
 from pairmark.adapters.tables.latex import history_table
 from pairmark.app.certificate_cells import KINDS
 from pairmark.app.errors import NotPermitted
+from pairmark.http.pages.checklist import questions
 from pairmark.http.pages.plots.heat_map import HeatMap, heat_map
 from pairmark.http.pages.rendering import page
 from pairmark.http.pages.routing import page_router
@@ -29,7 +30,8 @@ def get_certificate(certificate_id: str, request: Request, sources: WithSources,
     run = sources.run(certificate["runs"]["attacked"]["id"])["run"]
     return page(
         request, "certificate.html", certificate=certificate, digest=found["digest"], report=found["report"], metrics=found["report"]["metrics"],
-        standing=standing, run=run, map=_map(sources, certificate_id, row, column),
+        standing=standing, run=run, label=sources.suite(certificate["suite"]["manifest"])[1], questions=questions(found["report"]["findings"]),
+        map=_map(sources, certificate_id, row, column),
         citation=None if standing is None else sources.citation(certificate_id), latex=_latex_row(sources, certificate),
         root_digest=sources.root_digest, origin=origin, artifacts_commands=_artifacts_commands(certificate, origin),
     )  # fmt: skip
