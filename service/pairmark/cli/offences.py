@@ -13,7 +13,7 @@ from pairmark.rules.cell_names import cell_name
 
 if TYPE_CHECKING:
     from pairmark.domain.evidence import Role
-    from pairmark.importers.base import Imported
+    from pairmark.importers.base import Imported, Unreadable
 
 _OF_SYSTEM: Final = (
     "model-matches", "decoding-matches", "tools-match", "scaffold-matches", "harness-matches", "baseline-undefended", "epochs-match",
@@ -35,7 +35,7 @@ class Offences:
         systems = [str(beside.system) for role in imported if (beside := options.of(role)).system is not None]
         return cls(
             {role: _by_cell(found.places) for role, found in imported.items()},
-            [(file.path, f"{role} arm: {file.reason}") for role, found in imported.items() for file in found.unreadable],
+            [(file.file or file.path, f"{role} arm: {_part(file)}{file.reason}") for role, found in imported.items() for file in found.unreadable],
             list(dict.fromkeys(systems)),
         )
 
@@ -48,16 +48,24 @@ class Offences:
         return self.systems[0] if finding["rule"] in _OF_SYSTEM and self.systems else None
 
 
+def _part(file: Unreadable) -> str:
+    """Which part of the file it is, for a reason that stands at the file."""
+    return "" if file.file is None else f"{file.path.removeprefix(file.file).lstrip('#:')}: "
+
+
 def _by_cell(places: pl.DataFrame | None) -> dict[str, str]:
     if places is None:
         return {}
-    rows = places.select("task_id", "injection_id", "epoch", "file").iter_rows()
-    return {cell_name(task, injection, epoch): file for task, injection, epoch, file in rows}
+    found = {}
+    for task, injection, epoch, attempt, file in places.select("task_id", "injection_id", "epoch", "attempt", "file").iter_rows():
+        name = cell_name(task, injection, epoch)
+        found[name] = found[f"{name} as attempt {attempt}"] = file  # of the cell: where its last attempt is
+    return found
 
 
 def _file(files: Mapping[str, str], name: str) -> str | None:
     """By the cell's name; a finding may add which attempt, or which arm, behind it."""
-    return files.get(name) or files.get(name.partition(" as attempt ")[0]) or files.get(name.partition(" (")[0])
+    return files.get(name) or files.get(name.partition(" (")[0]) or files.get(name.partition(" as attempt ")[0])
 
 
 def _named_cells(path: tuple[str, ...], evidence: Any) -> Iterator[tuple[str | None, str]]:

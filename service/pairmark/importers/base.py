@@ -70,10 +70,14 @@ MOST_READINGS = 20
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A file that could not be read as an episode. Its cell, where its place names one, is in the ledger as aborted."""
+    """A file, or a part of one, that could not be read as an episode. Its cell, where its place names one, is in the ledger as aborted.
+
+    `path` says which; `file`: the file on disk, where `path` goes on behind its name.
+    """
 
     path: str
     reason: str
+    file: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

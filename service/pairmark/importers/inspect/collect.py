@@ -89,7 +89,7 @@ class Collector:
                     continue
                 for mark in _marks(read.sample):
                     if mark in self._seen:
-                        raise _copied(read, self._seen[mark])
+                        raise _copied(read, log.path, self._seen[mark])
                     marks[mark] = log.path
                 uuid = getattr(read.sample, "uuid", None)
                 if uuid is not None and uuid in uuids:
@@ -98,7 +98,7 @@ class Collector:
                 if uuid is not None:
                     uuids.add(uuid)
                 before = attempts.get(read.key, []) if read.key is not None else []
-                rows = self._rows(read, cell, evaluation.offset, words, before)
+                rows = self._rows(log, read, cell, evaluation.offset, words, before)
                 if read.key is not None:
                     here.setdefault(read.key, []).extend(row.get("error") or "" for row in rows)
                 if rows and self._arm == "attacked":
@@ -133,7 +133,7 @@ class Collector:
         return False
 
     def _rows(
-        self, read: ReadSample, cell: Cell | None, offset: int, words: tuple[Wording, ...], before: list[str]
+        self, log: Log, read: ReadSample, cell: Cell | None, offset: int, words: tuple[Wording, ...], before: list[str]
     ) -> list[dict[str, Any]]:
         problem = read.problem
         if problem is None and cell is None:
@@ -142,7 +142,7 @@ class Collector:
             problem = f"expected an epoch from 1 to {LIMITS.members}, found {read.key[1]}"
             read = ReadSample(read.place, None)
         if problem is not None or cell is None or read.key is None:
-            self.found.unreadable.append(Unreadable(read.place, problem or "unknown sample"))
+            self.found.unreadable.append(Unreadable(read.place, problem or "unknown sample", str(log.path)))
             if cell is None or read.key is None:
                 return []
             return [unread_row(cell, self._number(read.key[1], offset), f"unreadable record: {problem}", len(before) + 1)]
@@ -188,7 +188,7 @@ class Collector:
             cell = self._cell(read, cells)
             if cell is None:
                 why = f"{NOT_IN_LOG}; no place in the mapping says which cell it is"
-                self.found.unreadable.append(Unreadable(read.place, why))
+                self.found.unreadable.append(Unreadable(read.place, why, str(evaluation.logs[-1].path)))
             elif self._is_of_arm(cell, False):
                 self.found.never_run += 1
                 self._keep([unread_row(cell, self._number(key[1], evaluation.offset), NOT_IN_LOG)], evaluation.logs[-1])
@@ -204,10 +204,10 @@ def _marks(sample: Any) -> Iterator[Any]:
         yield str(sample.started_at), sample.total_time, str(sample.id)
 
 
-def _copied(read: ReadSample, earlier: Path) -> Malformed:
+def _copied(read: ReadSample, path: Path, earlier: Path) -> Malformed:
     return Malformed(
         "copied-epoch", f"expected evaluations that were run each for itself, found {shown_place(read.place)} to be a sample of {earlier} again",
-        remedy="leave one of the two logs out: a copy is no further evidence",
+        str(path), remedy="leave one of the two logs out: a copy is no further evidence",
     )  # fmt: skip
 
 
