@@ -60,6 +60,7 @@ READER_ONLY = (
     "expected an integer within",  # of free-form values, which have no schema
     "expected exactly one of `", "expected one of `", "expected `", "expected no `seed`", "expected nothing beside `constant`",
     "expected values for at least one status", "expected the values that mean `true`",  # keys of a mapping that go together
+    "expected a regular expression", "expected a pattern with one group", "expected either `true`", "expected no value that is both",
 )
 """What the reader refuses and JSON Schema cannot express: relations between values, and ranges of free-form ones."""
 

@@ -24,6 +24,7 @@ from pairmark.domain.documents.run import Run
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.documents.suite_diff import SuiteDiff
 from pairmark.domain.quality import QualityResult
+from pairmark.importers.inspect.mapping import InspectMapping
 from pairmark.importers.mapping import Mapping
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -34,6 +35,7 @@ DOCUMENTS: dict[str, type[Strict]] = {
     "comparison-set": ComparisonSet,
     "episode": Episode,
     "evaluation-plan": EvaluationPlan,
+    "inspect-mapping": InspectMapping,
     "mapping": Mapping,
     "plan-request": PlanRequest,
     "policy": Policy,

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
+from rfc8785 import CanonicalizationError
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.base import Identifier, Strict, malformed_from
-from pairmark.domain.errors import Malformed, shown
+from pairmark.domain.errors import Malformed, one_line, shown
 
 MAX_ID_CHARACTERS = 1024
 _NOT_AN_ID = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -33,10 +34,10 @@ def _is_sample_pointer(text: str) -> str:
 def _is_pattern(text: str) -> str:
     try:
         compiled = re.compile(text)
-    except re.error as problem:
-        raise ValueError(f"expected a regular expression, found {problem}") from None
+    except (re.error, OverflowError, RecursionError) as problem:
+        raise ValueError(f"expected a regular expression ({problem})") from None
     if compiled.groups != 1:
-        raise ValueError(f"expected one group in the pattern, found {compiled.groups}")
+        raise ValueError(f"expected a pattern with one group, not {compiled.groups}")
     return text
 
 
@@ -46,8 +47,11 @@ def _is_format(text: str) -> str:
     return text
 
 
-HeaderPointer = Annotated[str, AfterValidator(_is_pointer), Field(max_length=1024)]
-SamplePointer = Annotated[str, AfterValidator(_is_sample_pointer), Field(max_length=1024)]
+# the schema says the same in a pattern; the reader says it in words
+HeaderPointer = Annotated[str, AfterValidator(_is_pointer), Field(max_length=1024, json_schema_extra={"pattern": "^/"})]
+SamplePointer = Annotated[
+    str, AfterValidator(_is_sample_pointer), Field(max_length=1024, json_schema_extra={"pattern": f"^/({'|'.join(_ROOTS)})(?![^/])"})
+]
 
 
 def at_pointer(value: Any, pointer: str) -> Any:
@@ -106,7 +110,7 @@ class Verdict(Strict):
     way round, or given as `below`.
     """
 
-    scorer: Identifier | tuple[Identifier, ...]
+    scorer: Identifier | Annotated[tuple[Identifier, ...], Field(min_length=1)]
     key: Identifier | None = None
     true: tuple[JsonValue, ...] | None = None
     false: tuple[JsonValue, ...] | None = None
@@ -223,7 +227,13 @@ def check_mapping(given: Mapping[str, Any], *, file: str | None = None) -> Inspe
     Raises:
         Malformed: with a pointer, on an unknown key or a value of the wrong kind.
     """
-    data = canonical_bytes(dict(given))
+    try:
+        data = canonical_bytes(dict(given))
+    except CanonicalizationError as problem:
+        raise Malformed(
+            "bad-mapping", f"expected a mapping of whole characters and plain numbers, found: {one_line(str(problem), 200)}", file, None, "",
+            "see docs/importing-inspect.md",
+        ) from None  # fmt: skip
     try:
         return InspectMapping.model_validate_json(data)
     except ValidationError as problem:
