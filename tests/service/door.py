@@ -17,6 +17,10 @@ TOKEN = "TEST_TOKEN"
 """Variable that tells a process of the token."""
 
 
+PORT = "TEST_PORT"
+"""Variable that tells a process where to listen; any free port unless it is given."""
+
+
 class WithKey:
     """ASGI middleware: a request that brings no credentials brings this key."""
 
@@ -60,4 +64,4 @@ def serve() -> None:
 
     token = os.environ.get(TOKEN)
     vars(server)["create_app"] = lambda settings: opened(settings, token)
-    server.serve(port=0)
+    server.serve(port=int(os.environ.get(PORT, "0")))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator
 
 from pairmark.client import steps
 from pairmark.client.errors import NoAnswer, ProblemError
 from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger, Packed
-from pairmark.client.steps import LONGEST_PAUSE_SECONDS, TRIES, Call, Pause, Reply, Steps, ask, get, post
+from pairmark.client.steps import LONGEST_PAUSE_SECONDS, PATIENCE_SECONDS, TRIES, Call, Pause, Reply, Steps, T, ask, get, post
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.http.content_digest import HEADER, content_digest
 from pairmark.http.models import RunAnswer
@@ -42,7 +43,7 @@ def upload(at: str, ledger: OutgoingLedger, progress: Progress | None, piece_byt
 
 def _in_pieces(at: str, ledger: OutgoingLedger, progress: Progress, piece_bytes: int) -> Steps[Reply[RunAnswer]]:
     packed = ledger.packed
-    place, failures = (yield from _begin(at, packed)), 0
+    place, failures, until = (yield from _begin(at, packed)), 0, _patience_ends()
     while place.offset < packed.size:
         try:
             moved = (yield from ask(_piece(at, packed, place, progress, piece_bytes), UploadAnswer)).model
@@ -55,14 +56,14 @@ def _in_pieces(at: str, ledger: OutgoingLedger, progress: Progress, piece_bytes:
                 raise
             wait = getattr(problem, "retry_after", None)
             yield Pause(min(steps.FIRST_PAUSE_SECONDS * 2**failures, LONGEST_PAUSE_SECONDS) if wait is None else wait)
-            place = yield from _begin(at, packed)  # the same upload, with the place where it ends
+            place = yield from _waited_for(lambda: _begin(at, packed), until)  # the same upload, with the place where it ends
             if place.offset > begun:
-                failures = 0
+                failures, until = 0, _patience_ends()
         else:
-            place, failures = moved, 0
+            place, failures, until = moved, 0, _patience_ends()
     sealing = post(f"{at}/uploads/{place.id}/seal", b"{}", patience=SEAL_SECONDS)
     try:
-        return (yield from ask(sealing, RunAnswer))
+        return (yield from _waited_for(lambda: ask(sealing, RunAnswer), until))
     except ProblemError as problem:
         if problem.code not in _begins_again:
             raise
@@ -70,6 +71,23 @@ def _in_pieces(at: str, ledger: OutgoingLedger, progress: Progress, piece_bytes:
         if run.model.episodes is None or run.model.episodes.digest != ledger.digest:
             raise
         return run
+
+
+def _patience_ends() -> float:
+    return time.monotonic() + PATIENCE_SECONDS
+
+
+def _waited_for(steps_of: Callable[[], Steps[T]], until: float) -> Steps[T]:
+    """The same steps again, while nobody answers: a service that is started again is away for longer than a connection that breaks."""
+    pause = steps.FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return (yield from steps_of())
+        except NoAnswer as problem:
+            if problem.code != "no-service" or time.monotonic() > until:
+                raise
+        yield Pause(pause)
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
 
 def _begin(at: str, packed: Packed) -> Steps[UploadAnswer]:
