@@ -79,6 +79,9 @@ def test_a_refused_pair_gives_its_reasons_and_no_numbers(tab: Watched, demo: Fil
     assert tab.texts(".checklist .rule") == [finding["rule"] for finding in found]
     failed = [finding["rule"] for finding in found if finding["outcome"] == "failed"]
     assert tab.texts(".outcome-failed .rule") == failed
+    assert tab.texts(".verdict-box .open-rules a") == failed
+    page.locator(".verdict-box .open-rules a").last.click()
+    assert page.locator(f"#rule-{failed[-1]}:target").inner_text().count("What to do:") == 1
     opened = page.locator(".outcome-failed").first.inner_text()
     assert "What to do:" in opened
     assert "user_task_15 × injection_task_0, epoch 1" in opened
@@ -106,7 +109,7 @@ def test_a_suite_shows_which_history_survives(tab: Watched, demo: Filled) -> Non
     assert "only on the surviving cells" in page.locator(".lead").inner_text()
     tab.require_sound()
     page.go_back()
-    assert "checker floor" in page.locator("section", has_text="Probes").inner_text()
+    assert tab.texts("section[aria-labelledby=probes] h3") == ["Checker floor", "Reachable cells"]
     assert demo["certified certificate"][:20] in page.locator("section", has_text="Certificates on this mix").first.inner_text()
     tab.require_sound()
 
@@ -140,6 +143,8 @@ def test_certificates_are_compared_as_differences_from_a_baseline(tab: Watched, 
     standings = {"tied": "= tied", "left-higher": "baseline higher", "right-higher": "other higher", "not-ranked": "not ranked"}
     assert tab.texts("table.numbers tbody .tag") == [standings[answer["changes"][rate]["standing"]] for rate in RATES]
     assert "= tied" in rows.first.inner_text()
+    sides = page.locator("table", has_text="harness")
+    assert [row.inner_text().split()[0] for row in sides.locator("tr", has_text="differs").all()] == ["defenses"]
     page.get_by_label("one more").fill(demo["superseded certificate"])
     page.get_by_role("button", name="Compare", exact=True).click()
     assert page.get_by_text("p (Holm)").count() == 2
@@ -167,7 +172,9 @@ def test_history_counts_what_it_leaves_out(tab: Watched, demo: Filled) -> None:
         assert left_out.get_by_role("row", name=re.compile(f"{reason.replace('-', ' ')} {count} ")).count() == 1
     tab.require_sound()
     page.get_by_role("link", name="Show them, marked").click()
-    assert page.get_by_text("does not compare: revoked").count() == 1
+    assert page.locator("tr", has_text="does not compare").count() == sum(answer["left_out"].values())
+    assert page.locator("tr", has_text="revoked").get_by_text("does not compare").count() == 1
+    assert page.locator("svg.timeline a").count() == len(answer["items"])
     tab.require_sound()
 
 

@@ -15,7 +15,7 @@ from pairmark.http.pages.plots.heat_map import COLUMNS, ROWS, STATES, heat_map, 
 from pairmark.http.pages.plots.intervals import MARGIN, WIDTH, difference_scale, interval_bar
 from pairmark.http.pages.plots.proof_tree import proof_tree
 from pairmark.http.pages.plots.timeline import timeline
-from pairmark.http.pages.shown import decimal, percent, points, query, short_points, whole
+from pairmark.http.pages.shown import decimal, percent, points, probability, query, short_points, whole
 from pairmark.provenance.merkle import inclusion_proof, leaf_hash, reader_of, root
 
 KINDS = ("lost", "gained", "kept", "neither")
@@ -109,9 +109,9 @@ def test_series_have_letters_of_their_own_however_many_there_are() -> None:
         number = {"value": "0.500000", "interval": {"low": "0.400000", "high": "0.600000"}}
         system: dict[str, Any] = {"model": {"requested": f"m{place}", "served": []}, "defenses": None if place % 2 else [], "scaffold": None}
         metrics = {"utility_under_attack": number, "benign_utility": {"value": None, "reason": "none"}}
-        return {"certificate": f"c{place}", "issued_at": f"2026-01-{1 + place % 28:02d}T00:00:00+00:00", "system": system, "metrics": metrics}
+        return {"certificate": f"c{place}", "issued_at": f"2026-01-{1 + place % 28:02d}T00:00:00+00:00", "system": system, "metrics": metrics, "left_out": None}
 
-    found = timeline([*(item(place) for place in range(60)), {"aggregate": "a"}])
+    found = timeline([*(item(place) for place in range(60)), {"aggregate": "a", "left_out": "uncertifiable"}, {**item(60), "left_out": "revoked"}])
     assert len({one.letter for one in found.series}) == len(found.series) == 60
     assert len(found.marks) == 60
     assert all(mark.benign is None for mark in found.marks)
@@ -127,6 +127,17 @@ def test_numbers_are_only_written_another_way(number: Fraction) -> None:
     assert abs(Fraction(points(text).replace(minus, "-")) - 100 * number) <= Fraction(1, 200)
     assert re.fullmatch(r"[+−]?\d+[.]\d\d", points(text))
     assert Fraction(short_points(text).replace(minus, "-")) == Fraction(percent(text).replace(minus, "-"))
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("1", "1"), ("0", "0"), ("0.205074", "0.205074"), ("0.000100000", "0.000100000"), ("0.0000999999", "1.00 × 10⁻⁴"),
+        ("3.36973e-08", "3.37 × 10⁻⁸"), ("1.5e-123", "1.50 × 10⁻¹²³"),
+    ],
+)  # fmt: skip
+def test_a_small_p_value_is_a_power_of_ten(given: str, shown: str) -> None:
+    assert probability(given).replace("\N{NO-BREAK SPACE}", " ") == shown
 
 
 def test_counts_and_addresses() -> None:

@@ -38,6 +38,10 @@ QUESTIONS: Final = (
 """What a reader asks of a pair, and the rules that answer."""
 
 
+LISTS: Final = {"rerun": "to run again", "open": "still open"}
+"""Keys of the evidence that are no words for a reader."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What a reader asks, and the findings that answer; none where the policy has no such rule."""
@@ -117,6 +121,12 @@ def _lists(path: tuple[str, ...], evidence: Any) -> Iterator[EvidenceList]:
         plain = isinstance(value, list | tuple) and not any(isinstance(item, Mapping | list | tuple) for item in value)
         if plain and value:
             total = next((evidence[name] for name in ("count", "out_of_place") if isinstance(evidence.get(name), int)), None)
-            yield EvidenceList(" ".join((*path, key)).replace("_", " "), tuple(map(str, value[:FIRST_CELLS])), total)
+            yield EvidenceList(_list_name((*path, key)), tuple(map(str, value[:FIRST_CELLS])), total)
         elif not isinstance(value, list | tuple):
             yield from _lists((*path, key), value)
+
+
+def _list_name(path: Sequence[str]) -> str:
+    """Where a list stands, in words; a last one that the others say already, such as the tasks of tasks without a cell, is left out."""
+    said = [LISTS.get(key, key.replace("_", " ")) for key in path]
+    return " ".join(said[:-1] if len(said) > 1 and said[-1] in " ".join(said[:-1]).split() else said)

@@ -53,7 +53,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     for function in (
-        shown.percent, shown.points, shown.short_points, shown.decimal, shown.whole, shown.words, shown.name, shown.prose, shown.inline, shown.label, shown.digest,
+        shown.percent, shown.points, shown.short_points, shown.decimal, shown.probability, shown.whole, shown.words, shown.name, shown.prose, shown.inline, shown.label, shown.digest,
         shown.identifier, shown.when, shown.day, shown.segment, shown.defenses, shown.models, shown.flag_means, audit_shown.happened,
         audit_shown.differences,
     ):

@@ -22,6 +22,10 @@ PROSE_FOLDED: Final = 2000
 
 _SPACE: Final = "\N{NO-BREAK SPACE}"
 _MINUS: Final = "\N{MINUS SIGN}"
+_SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+SMALL: Final = Decimal("0.0001")
+"""P values below this are shown as a power of ten."""
 
 
 FLAGS: Final = {
@@ -55,6 +59,15 @@ def decimal(number: str, places: int) -> str:
     """A decimal with fewer places, ties to even, thousands apart."""
     exact = Decimal(number).quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
     return f"{exact:,f}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", _MINUS)
+
+
+def probability(text: str) -> str:
+    """A p value: as it is given, and below a ten-thousandth as a power of ten with three digits."""
+    number = Decimal(text)
+    if number == 0 or number >= SMALL:
+        return text
+    digits, exponent = f"{number:.2e}".split("e")
+    return f"{digits} × 10{str(int(exponent)).translate(_SUPERSCRIPT)}".replace(" ", _SPACE)
 
 
 def whole(number: int) -> str:

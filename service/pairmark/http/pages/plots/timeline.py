@@ -48,8 +48,11 @@ class Timeline:
 
 
 def timeline(items: Sequence[Mapping[str, Any]]) -> Timeline:
-    """Certificates of a history page at the moments they were issued; aggregates, which have no place in it, are left out."""
-    kept = [item for item in items if item.get("certificate")]
+    """Certificates of a history page at the moments they were issued.
+
+    Left out are aggregates, which have no place in it, and what does not compare: over another mix, revoked, superseded.
+    """
+    kept = [item for item in items if item.get("certificate") and item["left_out"] is None]
     moments = [datetime.fromisoformat(item["issued_at"]).timestamp() for item in kept]
     first, last = (min(moments), max(moments)) if moments else (0.0, 0.0)
     letters: dict[tuple[str | None, str | None], str] = {}
