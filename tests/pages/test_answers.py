@@ -222,6 +222,7 @@ def test_where_sign_in_is_on_only_what_is_published_is_seen(tmp_path: Path) -> N
         for path in (f"/certificates/{service['own certificate']}", f"/runs/{service['own attacked']}", f"/certifications/{service['own']}"):
             assert get(closed, path).status_code == 404, path
         assert service["own certificate"] not in get(closed, f"/search?q={service['own certificate']}").headers.get("location", "")
+        assert '<a href="/people">sign in</a>' in get(closed, f"/certificates/{service['own certificate']}").text
         answer = get(closed, "/", Authorization="Bearer pmk_wrong.wrong")
         assert answer.status_code == 401
         assert "Sign in first" in answer.text
