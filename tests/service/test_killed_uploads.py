@@ -6,6 +6,7 @@ import hashlib
 import socket
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -85,7 +86,7 @@ def test_killed_in_the_middle_of_a_piece_the_upload_goes_on(tmp_path: Path) -> N
             run = client.announce_run(canonical_bytes(world.run("attacked"))).model.id
             sealed = client.upload_episodes(run, ledger, progress=progress, piece_bytes=PIECE_BYTES).model
             assert PIECE_BYTES < supervised.kept < 2 * PIECE_BYTES
-            back = next(later for before, later in zip(told, told[1:], strict=False) if later < before)
+            back = next(later for before, later in pairwise(told) if later < before)
             assert supervised.kept < back < supervised.kept + MIB  # it went on from there, and sent nothing twice
             assert sealed.state == "sealed"
             assert sealed.episodes is not None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pairmark.client import steps
 from pairmark.client.errors import NoAnswer, ProblemError
 from pairmark.client.ledger import ENCODING, TYPE, OutgoingLedger, Packed
-from pairmark.client.steps import LONGEST_PAUSE_SECONDS, PATIENCE_SECONDS, TRIES, Call, Pause, Reply, Steps, T, ask, get, post
+from pairmark.client.steps import LONGEST_PAUSE_SECONDS, TRIES, Call, Pause, Reply, Steps, T, ask, get, post
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.http.content_digest import HEADER, content_digest
 from pairmark.http.models import RunAnswer
@@ -74,7 +74,7 @@ def _in_pieces(at: str, ledger: OutgoingLedger, progress: Progress, piece_bytes:
 
 
 def _patience_ends() -> float:
-    return time.monotonic() + PATIENCE_SECONDS
+    return time.monotonic() + steps.PATIENCE_SECONDS
 
 
 def _waited_for(steps_of: Callable[[], Steps[T]], until: float) -> Steps[T]:
