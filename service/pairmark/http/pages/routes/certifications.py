@@ -29,9 +29,11 @@ def get_certification(certification_id: str, request: Request, sources: WithSour
     """A verdict as a checklist, or that it is being worked on."""
     found = sources.certification(certification_id)
     if found["report"] is None:
-        if found["state"] == "cancelled":
-            return page(request, "certification_waiting.html", 410, certification=found)
-        return page(request, "certification_waiting.html", 202, {"Retry-After": "2"}, certification=found)
+        status = 410 if found["state"] == "cancelled" else 202 if found["problem"] is None else 500
+        return page(
+            request, "certification_waiting.html", status, {"Retry-After": "2"} if status == 202 else None, certification=found,
+            suite=sources.suite(found["manifest"])[1], caller=sources.caller(), may_submit=sources.may("submit"),
+        )
     report = found["report"]
     return page(
         request, "certification.html", certification=found, report=report, lines=checklist(report["findings"]), means=VERDICTS[report["verdict"]],

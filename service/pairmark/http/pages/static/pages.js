@@ -33,9 +33,43 @@ const enliven = (root) => {
 };
 enliven(document);
 
-// a page that waits looks again
-const waiting = document.querySelector("[data-reload]");
-if (waiting) setTimeout(() => location.reload(), 1000 * Number(waiting.dataset.reload));
+// a page that waits looks again, and is another one once there is a verdict or will be none
+const waiting = document.querySelector("[data-again]");
+if (waiting) {
+  const look = async () => {
+    try {
+      const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+      if (![202, 429, 503].includes(answer.status)) { location.reload(); return; }
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (answer.status === 202) {
+        waiting.replaceChildren(...found.getElementById(waiting.id).children);
+        document.title = found.title;
+      }
+    } catch { /* the service is away for a moment */ }
+    setTimeout(look, 1000 * Number(waiting.dataset.again));
+  };
+  setTimeout(look, 1000 * Number(waiting.dataset.again));
+}
+
+// what waits is cancelled by the interface, with one's own key, which is not kept
+const cancel = document.querySelector("form[data-cancel]");
+if (cancel) {
+  const says = cancel.querySelector(".cancel-says");
+  cancel.hidden = false;
+  cancel.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const key = new FormData(cancel).get("key");
+    const headers = key ? { Accept: "application/json", Authorization: `Bearer ${key.trim()}` } : { Accept: "application/json" };
+    says.textContent = "";
+    try {
+      const answer = await fetch(cancel.dataset.cancel, { method: "DELETE", headers });
+      if (answer.ok || answer.status === 409) location.reload();
+      else says.textContent = (await answer.json()).detail;
+    } catch {
+      says.textContent = "The service did not answer; it is not known to be cancelled. Try again.";
+    }
+  });
+}
 
 // the plan: a slider for every number, and the answer without a button
 const form = document.querySelector("form[data-live]");
