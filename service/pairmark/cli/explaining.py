@@ -25,10 +25,12 @@ def explanation(importer: Importer, imported: Imported) -> dict[str, Any]:
     from pairmark.cli.import_ import unrecorded
 
     columns = [_column(each) for each in understood(importer, imported)]
+    facts = [_column(each) for each in of_run(imported)]
     return {
         "harness": importer.name,
         "columns": columns,
         "unknown_columns": [each["target"] for each in columns if each["unknown"] == each["rows"]],
+        **({"facts": facts} if facts else {}),
         "run": {key: imported.run[key] for key in ("arm", "attack", "system", "harness", "epochs")},
         "unrecorded": list(unrecorded(imported.run)),
         "set_aside": dict(imported.set_aside),
@@ -59,6 +61,13 @@ def understood(importer: Importer, imported: Imported) -> Iterator[Understood]:
         yield Understood(name, None if recorded is None else recorded.how, len(column), column.null_count(), readings, further)
 
 
+def of_run(imported: Imported) -> Iterator[Understood]:
+    """What the importer says of keys of the run document."""
+    from pairmark.domain.episodes import EPISODE_SCHEMA
+
+    return (each for each in imported.understood if each.target not in EPISODE_SCHEMA)
+
+
 def explanation_lines(importer: Importer, imported: Imported) -> Iterator[str]:
     """The whole of it for people."""
     yield f"how the files were understood, by the reader {clean(importer.name)}:"
@@ -79,6 +88,12 @@ def explanation_lines(importer: Importer, imported: Imported) -> Iterator[str]:
             yield f"      … and {each.further} further values"
     if nothing:
         yield from wrapped(f"{', '.join(nothing)}", "      ", "  unknown in every row: ")
+    for number, each in enumerate(of_run(imported)):
+        if number == 0:
+            yield "what was found of the run:"
+        source = "" if each.source is None else f" from {each.source}"
+        value = ", ".join(reading.value for reading in each.readings)
+        yield from wrapped(f"{each.target}{source}: {value or 'unknown'}", "      ", "  ")
 
 
 def _span(each: Understood) -> str | None:

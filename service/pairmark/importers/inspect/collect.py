@@ -11,6 +11,7 @@ from typing import Any
 from pairmark.domain.errors import Malformed, shown, shown_place
 from pairmark.importers.base import ArmName, Unreadable
 from pairmark.importers.inspect.episodes import Cell, Ids, episode_of, unread_row
+from pairmark.importers.inspect.explained import Readings
 from pairmark.importers.inspect.header import attack_of, sandbox_text
 from pairmark.importers.inspect.limits import LIMITS, too_large
 from pairmark.importers.inspect.log_file import Key, Log, ReadSample
@@ -50,6 +51,7 @@ class Collected:
     used: set[Path] = field(default_factory=set)
     unreadable: list[Unreadable] = field(default_factory=list)
     set_aside: Counter[str] = field(default_factory=Counter)
+    read: Readings = field(default_factory=Readings)
     sent: Sent = field(default_factory=Sent)
     attacks: dict[tuple[str | None, str | None], None] = field(default_factory=dict)
     sandboxes: dict[str, None] = field(default_factory=dict)
@@ -145,7 +147,7 @@ class Collector:
             self.found.unreadable.append(Unreadable(read.place, problem or "unknown sample", str(log.path)))
             if cell is None or read.key is None:
                 return []
-            return [unread_row(cell, self._number(read.key[1], offset), f"unreadable record: {problem}", len(before) + 1)]
+            return [unread_row(cell, self._number(read.key[1], offset), f"unreadable record: {problem}", "(unreadable)", len(before) + 1)]
         sample: Any = read.sample
         episode = episode_of(sample, cell, self._number(sample.epoch, offset), self._mapping, words, before)
         self._tell(sample, cell, episode)
@@ -154,7 +156,9 @@ class Collector:
     def _keep(self, rows: list[dict[str, Any]], log: Log) -> None:
         if rows:
             self.found.used.add(log.path)
-        self.found.rows += ({**row, "file": str(log.path)} for row in rows)
+        for row in rows:
+            self.found.read.add(row.pop("read"), row)
+            self.found.rows.append({**row, "file": str(log.path)})
 
     def _number(self, epoch: int, offset: int) -> int:
         return self._epoch if self._epoch is not None else epoch + offset
@@ -191,7 +195,7 @@ class Collector:
                 self.found.unreadable.append(Unreadable(read.place, why, str(evaluation.logs[-1].path)))
             elif self._is_of_arm(cell, False):
                 self.found.never_run += 1
-                self._keep([unread_row(cell, self._number(key[1], evaluation.offset), NOT_IN_LOG)], evaluation.logs[-1])
+                self._keep([unread_row(cell, self._number(key[1], evaluation.offset), NOT_IN_LOG, "(not in the log)")], evaluation.logs[-1])
 
 
 def _marks(sample: Any) -> Iterator[Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.importers.agentdojo.episodes import task_digest
 from pairmark.importers.agentdojo.messages import transcript_digest
-from pairmark.importers.inspect.mapping import InspectMapping, read_id
-from pairmark.importers.inspect.outcome import Outcome, error_status, outcome_of, short
+from pairmark.importers.inspect.mapping import InspectMapping, read_id, shown_id
+from pairmark.importers.inspect.outcome import BROKE_OFF, Outcome, error_status, json_text, outcome_of, short
 from pairmark.importers.inspect.payload import Wording
 from pairmark.importers.inspect.search import UNKNOWN, Looked, Search
 from pairmark.importers.inspect.turns import Conversation, conversation_of, text_of
@@ -31,27 +31,34 @@ class Ids:
 
     def cell_of(self, sample: Any, mapping: InspectMapping) -> Cell | None:
         """The cell of a sample, or of what is known of one (`{"id": ...}`); null where its ids are not shown."""
-        task = read_id(mapping.task_id, sample)
+        task = shown_id(mapping.task_id, sample)
         if task is None:
             return None
         group = read_id(mapping.group, sample)
         prefix = "" if group is None or len(self.groups) == 1 else f"{group}/"
-        injection = read_id(mapping.injection_id, sample)
-        return Cell(f"{prefix}{task}", None if injection is None else f"{prefix}{injection}", group)
+        injection = shown_id(mapping.injection_id, sample)
+        read = {"task_id": json_text(task[0])}
+        if injection is not None:
+            read["injection_id"] = json_text(injection[0])
+        return Cell(f"{prefix}{task[1]}", None if injection is None else f"{prefix}{injection[1]}", group, read)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A sample's place in the suite, without the epoch."""
+    """A sample's place in the suite, without the epoch; `read`: what its ids were read from, as JSON."""
 
     task_id: str
     injection_id: str | None
     group: str | None
+    read: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
 class Episode:
-    """A sample as rows, in the order of its attempts, with what was found on the way; `looked`: the search of an attacked cell."""
+    """A sample as rows, in the order of its attempts, with what was found on the way; `looked`: the search of an attacked cell.
+
+    A row has beside the ledger's columns what some of them were read from, as `read`.
+    """
 
     rows: tuple[dict[str, Any], ...]
     conversation: Conversation
@@ -78,7 +85,7 @@ def episode_of(
     looked = search.look(conversation) if attacked else None
     delivery = UNKNOWN if looked is None else looked.delivery
     rows = [
-        _repeated_row(place, error, sample, mapping, search, first_attempt + index)
+        _repeated_row(cell, place, error, sample, mapping, search, first_attempt + index)
         for index, error in enumerate(repeated[carried:])
     ]
     is_aborted = outcome.status in ("infra_error", "cancelled")
@@ -96,6 +103,7 @@ def episode_of(
             "task_digest": recorded_task_digest(sample),
             "transcript_digest": transcript_digest(conversation.messages),
             "attempt": first_attempt + len(rows),
+            "read": {**cell.read, **outcome.read, **({} if looked is None else {"delivered": f"({looked.why})"})},
         }
     )
     return Episode(tuple(rows), conversation, outcome, looked)
@@ -108,7 +116,7 @@ def _carried(errors: Sequence[str], before: Sequence[str]) -> int:
 
 
 def _repeated_row(
-    place: Mapping[str, Any], error: Any, sample: Any, mapping: InspectMapping, search: Search, attempt: int
+    cell: Cell, place: Mapping[str, Any], error: Any, sample: Any, mapping: InspectMapping, search: Search, attempt: int
 ) -> dict[str, Any]:
     """An attempt that ended in an error and was repeated. Inspect keeps its events from the last model call on, at most."""
     delivered = None
@@ -121,13 +129,20 @@ def _repeated_row(
         "error": short(error.message),
         "task_digest": recorded_task_digest(sample),
         "attempt": attempt,
+        "read": {**cell.read, **_broken_off(cell, "error_retries")},
     }
 
 
-def unread_row(cell: Cell, epoch: int, error: str, attempt: int = 1) -> dict[str, Any]:
-    """The episode of a sample that could not be read or was never run: nothing is known of it."""
+def _broken_off(cell: Cell, why: str) -> dict[str, str]:
+    columns = ("utility",) if cell.injection_id is None else ("utility", "attack_success", "delivered")
+    return {"status": why, **dict.fromkeys(columns, BROKE_OFF)}
+
+
+def unread_row(cell: Cell, epoch: int, error: str, why: str, attempt: int = 1) -> dict[str, Any]:
+    """The episode of a sample that could not be read or was never run: nothing is known of it. `why`: which of the two."""
     place = {"task_id": cell.task_id, "injection_id": cell.injection_id, "epoch": epoch}
-    return {**place, "status": "cancelled", "error": short(error), "attempt": attempt}
+    read = {**cell.read, **_broken_off(cell, why)}
+    return {**place, "status": "cancelled", "error": short(error), "attempt": attempt, "read": read}
 
 
 def prompt_text(sample: Any) -> str | None:

@@ -16,6 +16,7 @@ from pairmark.importers.epochs import check_epoch_number
 from pairmark.importers.inspect.collect import Collected, Collector, the_attack
 from pairmark.importers.inspect.episodes import Ids
 from pairmark.importers.inspect.examples import EXAMPLES
+from pairmark.importers.inspect.explained import columns_understood, run_understood
 from pairmark.importers.inspect.header import (
     commit_of,
     harness_version,
@@ -114,6 +115,7 @@ class InspectImporter:
         used = [log for log in logs if log.path in found.used]
         header = used[0].header
         recorded, notes = _recorded(used, found, mapping)
+        in_logs: dict[str, Any] = {"system": recorded, "harness": _recorded_harness(header, found), "retries": {"max_attempts": _max_attempts(planned)}}
         times = times_of([log.header for log in used])
         run = {
             "schema": "pairmark/run/v1",
@@ -121,9 +123,9 @@ class InspectImporter:
             "suite": {"name": suite.suite, "digest": suite_digest},
             "attack": the_attack(found, attack, used[0]) if arm == "attacked" else None,
             "system": run_system(given.get("system"), recorded),
-            "harness": _harness(run_harness(given.get("harness"), name="inspect_ai", version=harness_version(header)), header, found),
+            "harness": _harness(run_harness(given.get("harness"), name="inspect_ai", version=in_logs["harness"]["version"]), in_logs["harness"]),
             "epochs": _epochs(given, used, found),
-            "retries": given.get("retries") or {"max_attempts": _max_attempts(planned)},
+            "retries": given.get("retries") or in_logs["retries"],
             "started_at": given.get("started_at") or times[0],
             "finished_at": given.get("finished_at") or times[1],
             "episodes": None,
@@ -131,7 +133,13 @@ class InspectImporter:
         places = pl.DataFrame([{name: row.get(name) for name in PLACE_SCHEMA} for row in found.rows], schema=PLACE_SCHEMA)
         aside = dict(sorted(found.set_aside.items()))
         told = (*notes, *_notes(used, found))
-        return Imported(run, frame_of(found.rows), tuple(found.unreadable), aside, told, places=places)
+        ledger = frame_of(found.rows)
+        in_logs |= {"started_at": times[0], "finished_at": times[1]}
+        understood = (
+            *columns_understood(ledger, found.read, mapping, arm, epoch),
+            *run_understood(run, in_logs, given, mapping, attack),
+        )
+        return Imported(run, ledger, tuple(found.unreadable), aside, told, understood, places)
 
 
 def open_logs(paths: Sequence[Path]) -> tuple[list[Log], int]:
@@ -189,15 +197,16 @@ def _recorded(logs: Sequence[Log], found: Collected, mapping: InspectMapping) ->
     return recorded, notes
 
 
-def _harness(harness: dict[str, Any], header: Any, found: Collected) -> dict[str, Any]:
-    """With the revision and the sandbox that the log records, where the system file does not say them."""
+def _recorded_harness(header: Any, found: Collected) -> dict[str, Any]:
+    """Version, revision and sandbox that the log records."""
     spec = header.eval.sandbox
     sandboxes = sorted({*found.sandboxes, *([] if spec is None else [sandbox_text(spec)])})
-    return {
-        **harness,
-        "commit": harness["commit"] if harness["commit"] is not None else commit_of(header),
-        "image": harness["image"] if harness["image"] is not None else ("; ".join(sandboxes)[:1024] or None),
-    }
+    return {"version": harness_version(header), "commit": commit_of(header), "image": "; ".join(sandboxes)[:1024] or None}
+
+
+def _harness(harness: dict[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """With the revision and the sandbox that the log records, where the system file does not say them."""
+    return {**harness, **{key: recorded[key] for key in ("commit", "image") if harness[key] is None}}
 
 
 def _epochs(given: Mapping[str, Any], logs: Sequence[Log], found: Collected) -> list[dict[str, Any]]:

@@ -95,12 +95,19 @@ IdPlaces = IdPlace | Annotated[tuple[IdPlace, ...], Field(min_length=1, max_leng
 """One place, or several that are tried in turn: a sample that never ran shows nothing but its `/id`."""
 
 
+def shown_id(places: IdPlaces | None, sample: Any) -> tuple[Any, str] | None:
+    """What stands at the first of the places that shows an id, and the id."""
+    for place in (places,) if isinstance(places, IdPlace) else places or ():
+        text = place.read(sample)
+        if text is not None:
+            return at_pointer(sample, place.pointer), text
+    return None
+
+
 def read_id(places: IdPlaces | None, sample: Any) -> str | None:
     """The id at the first of the places that shows one."""
-    if places is None:
-        return None
-    each = (places,) if isinstance(places, IdPlace) else places
-    return next((text for text in (place.read(sample) for place in each) if text is not None), None)
+    found = shown_id(places, sample)
+    return None if found is None else found[1]
 
 
 class Verdict(Strict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,10 @@ from pairmark.importers.inspect.mapping import InspectMapping, Verdict
 from pairmark.importers.inspect.turns import Conversation
 
 MAX_ERROR_CHARACTERS = 2000
+MAX_READ_CHARACTERS = 200
+"""Characters that are shown of a value that was read."""
 NOT_IN_LOG = "planned, but not in the log: the evaluation was stopped or is not finished"
+BROKE_OFF = "(attempts that broke off)"
 
 _CANCELLED = ("CancelledError(", "Cancelled(")
 _STOPS: dict[str, Status] = {"content_filter": "provider_block", "model_length": "agent_limit", "max_tokens": "agent_limit"}
@@ -19,13 +23,19 @@ _STOPS: dict[str, Status] = {"content_filter": "provider_block", "model_length":
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome columns of an episode; `unnamed`: values of scores that the mapping takes for neither verdict, by column."""
+    """The outcome columns of an episode.
+
+    Attributes:
+        unnamed: values of scores that the mapping takes for neither verdict, by column.
+        read: what status and verdicts were read from, by column: a value as JSON, or in brackets why there is none.
+    """
 
     status: Status
     utility: bool | None
     attack_success: bool | None
     error: str | None
     unnamed: Mapping[str, str]
+    read: Mapping[str, str]
 
 
 def outcome_of(sample: Any, mapping: InspectMapping, conversation: Conversation, *, attacked: bool) -> Outcome:
@@ -33,25 +43,31 @@ def outcome_of(sample: Any, mapping: InspectMapping, conversation: Conversation,
 
     Aborted samples have no utility. An attack that succeeded before the end did succeed; one that had not is unknown.
     """
-    status, error = _end_of(sample, conversation)
+    status, error, why = _end_of(sample, conversation)
     unnamed: dict[str, str] = {}
-    utility = _verdict(sample, mapping.utility, "utility", unnamed)
-    success = _verdict(sample, mapping.attack_success, "attack_success", unnamed) if attacked else None
+    read = {"status": why}
+    utility = _verdict(sample, mapping.utility, "utility", unnamed, read)
+    success = _verdict(sample, mapping.attack_success, "attack_success", unnamed, read) if attacked else None
     if status in ("infra_error", "cancelled"):
-        return Outcome(status, None, success or None, error, {})
-    return Outcome(status, utility, success, error, unnamed)
+        read["utility"] = BROKE_OFF
+        if attacked and not success:
+            read["attack_success"] = BROKE_OFF
+        return Outcome(status, None, success or None, error, {}, read)
+    return Outcome(status, utility, success, error, unnamed, read)
 
 
-def _end_of(sample: Any, conversation: Conversation) -> tuple[Status, str | None]:
+def _end_of(sample: Any, conversation: Conversation) -> tuple[Status, str | None, str]:
     if sample.error is not None:
-        return error_status(sample.error.message), short(sample.error.message)
+        status = error_status(sample.error.message)
+        return status, short(sample.error.message), "error" if status == "infra_error" else "error of a cancelled task"
     if sample.invalidation is not None:
         why = f"{sample.invalidation.author}: {sample.invalidation.reason or 'no reason given'}"
-        return "cancelled", short(f"invalidated by {why}")
+        return "cancelled", short(f"invalidated by {why}"), "invalidation"
     if sample.limit is not None:
         text = short(f"{sample.limit.type} limit of {sample.limit.limit:g}")
-        return ("cancelled" if sample.limit.type == "operator" else "agent_limit"), text
-    return _STOPS.get(conversation.stop or "", "completed"), None
+        return ("cancelled" if sample.limit.type == "operator" else "agent_limit"), text, f"limit {json_text(sample.limit.type)}"
+    why = "(no answered model call)" if conversation.stop is None else f"stop_reason {json_text(conversation.stop)}"
+    return _STOPS.get(conversation.stop or "", "completed"), None, why
 
 
 def error_status(message: str) -> Status:
@@ -59,11 +75,13 @@ def error_status(message: str) -> Status:
     return "cancelled" if message.startswith(_CANCELLED) else "infra_error"
 
 
-def _verdict(sample: Any, verdict: Verdict | None, column: str, unnamed: dict[str, str]) -> bool | None:
+def _verdict(sample: Any, verdict: Verdict | None, column: str, unnamed: dict[str, str], read: dict[str, str]) -> bool | None:
     score = score_of(sample, verdict)
     if verdict is None or score is None:
+        read[column] = "(no score)"
         return None
     found, value = value_in(score.value, verdict)
+    read[column] = json_text(value if found else score.value)
     told = verdict.of(value) if found else None
     if told is None:
         unnamed[column] = repr(value if found else score.value)[:60]
@@ -98,6 +116,12 @@ def edits_of(sample: Any, mapping: InspectMapping) -> list[str]:
             authors = dict.fromkeys(edit.provenance.author for edit in score.history if edit.provenance is not None)
             told.append(f"{column} {first!r} to {last!r} by {', '.join(authors) or 'unknown'}")
     return told
+
+
+def json_text(value: Any) -> str:
+    """A value as people read it in a log: JSON, bounded, of whole characters."""
+    text = json.dumps(value, ensure_ascii=False, default=str)[:MAX_READ_CHARACTERS]
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def short(text: str) -> str:
