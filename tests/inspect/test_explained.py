@@ -102,9 +102,10 @@ def test_the_run_s_keys_say_where_they_are_from_and_what_is_unknown(tmp_path: Pa
     unknown = {name for name, each in found.items() if name not in EPISODE_SCHEMA and each.unknown}
     assert unknown == {"system.defenses", "harness.commit", "harness.image", "epochs.seed"}
     assert found["system.defenses"].source is None
-    said = {"system": {"defenses": [], "limits": {}}, "harness": {"commit": "abc"}, "epochs": [{"epoch": 1, "seed": 4}]}
+    said = {"system": {"defenses": [], "decoding": {"guard": "on"}}, "harness": {"commit": "abc"}, "epochs": [{"epoch": 1, "seed": 4}]}
     again = by_target(read(tmp_path, one, attack="important_instructions", system=said))
     assert {name for name, each in again.items() if each.source == "--system"} == {"system.defenses", "harness.commit", "epochs.seed"}
+    assert again["system.decoding"].source == f"{found['system.decoding'].source}; what is not there from --system"
     assert again["attack.name"].source == "--attack"
     assert seen(again["epochs.seed"]) == [("[4]", 1, "[4]")]
 

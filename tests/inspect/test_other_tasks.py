@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from inspect_ai.log import read_eval_log
+from inspect_ai.solver import generate
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.run import Run
@@ -129,6 +130,27 @@ def test_what_a_system_file_says_may_not_contradict_the_log(logs: dict[str, Path
         mailbox_suite.read([logs["benign"]], "benign", system={"system": {"decoding": {"temperature": 1.0}}})
     given = mailbox_suite.read([logs["benign"]], "benign", system={"system": {"defenses": []}})
     assert given.run["system"]["defenses"] == []
+
+
+def test_what_the_logs_leave_open_of_model_and_decoding_a_system_file_may_say_key_by_key(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path
+) -> None:
+    def system_of(log: Path, **given: Any) -> dict[str, Any]:
+        found: dict[str, Any] = mailbox_suite.read([log], "benign", system={"system": given}).run["system"]
+        return found
+
+    told = system_of(logs["benign"], model={"provider": "scripted"}, decoding={"temperature": 0.0, "guard": "on"})
+    assert told["model"] == {"requested": "scripted/model", "served": [SNAPSHOT], "provider": "scripted"}
+    assert told["decoding"] == {"temperature": 0.0, "top_p": None, "max_tokens": 100, "guard": "on"}
+    for part, key, value in (("model", "served", ["other"]), ("decoding", "top_p", 0.5), ("decoding", "max_tokens", None)):
+        with pytest.raises(Malformed, match="contradiction") as refusal:
+            system_of(logs["benign"], **{part: {key: value}})
+        assert refusal.value.pointer == f"/system/{part}/{key}"
+    # two values of one key among the calls: no single one is true
+    differing = run(mailbox(False, solvers=[generate(temperature=0.5), generate(temperature=1.0)]), scripted(obedient), tmp_path)
+    assert "temperature" not in system_of(differing)["decoding"]
+    with pytest.raises(Malformed, match="calls differ in it"):
+        system_of(differing, decoding={"temperature": 0.5})
 
 
 def test_one_epoch_takes_the_number_that_is_given(mailbox_suite: Suite, logs: dict[str, Path], tmp_path: Path) -> None:

@@ -74,8 +74,10 @@ def run_understood(
         yield _fact("attack.digest", "the wording of the attack in the plan", run["attack"]["digest"])
     for path, source in _RUN_SOURCES.items():
         said, recorded = _at(given, path), _at(in_logs, path)
-        is_said = said is not None and (recorded is None or said != recorded)
-        yield _fact(path, "--system" if is_said else source, _at(run, path))
+        value = _at(run, path)
+        if said is not None and value != recorded:
+            source = f"{source}; what is not there from --system" if isinstance(recorded, Mapping) else "--system"
+        yield _fact(path, source, value)
     seeds = [epoch["seed"] for epoch in run["epochs"]]
     source = RECORDS["seeds"].how if given.get("epochs") is None else "--system"
     yield _fact("epochs.seed", source, None if None in seeds else seeds)

@@ -80,7 +80,7 @@ class InspectImporter:
         system: Mapping[str, Any] | None = None,
     ) -> Imported:
         from pairmark.domain.episodes import frame_of
-        from pairmark.importers.system_file import check_system_file, run_harness, run_system
+        from pairmark.importers.system_file import check_system_file, run_harness
 
         given = dict(system or {})
         check_system_file(given)
@@ -122,7 +122,7 @@ class InspectImporter:
             "arm": arm,
             "suite": {"name": suite.suite, "digest": suite_digest},
             "attack": the_attack(found, attack, used[0]) if arm == "attacked" else None,
-            "system": run_system(given.get("system"), recorded),
+            "system": _system(given.get("system") or {}, recorded, found),
             "harness": _harness(run_harness(given.get("harness"), name="inspect_ai", version=in_logs["harness"]["version"]), in_logs["harness"]),
             "epochs": _epochs(given, used, found),
             "retries": given.get("retries") or in_logs["retries"],
@@ -195,6 +195,31 @@ def _recorded(logs: Sequence[Log], found: Collected, mapping: InspectMapping) ->
         "limits": limits_of([log.header for log in logs]),
     }
     return recorded, notes
+
+
+def _system(given: Mapping[str, Any], recorded: Mapping[str, Any], found: Collected) -> dict[str, Any]:
+    """`system` of the run. Of the model and of decoding, what was said beside the logs may add the keys that they leave open.
+
+    In a model null is unrecorded; in decoding it is a value, not sent, and only a key that is not there is unrecorded.
+
+    Raises:
+        Malformed: both say a key, and differ; or one value was said of a key in which calls differ.
+    """
+    from pairmark.importers.system_file import agreed, run_system
+
+    model, decoding = given.get("model") or {}, given.get("decoding") or {}
+    both = {
+        "model": {key: agreed(value, model.get(key), f"/system/model/{key}") for key, value in recorded["model"].items()},
+        "decoding": {**decoding, **recorded["decoding"]},
+    }
+    told = {key: shown(value, 120) for key, value in recorded["decoding"].items() if key in decoding and decoding[key] != value}
+    told |= {key: "no value, since calls differ in it," for key in agreed_decoding(found.sent.decodings.values())[1] if key in decoding}
+    for key, value in told.items():
+        raise Malformed(
+            "contradiction", f"expected {value} as the logs record it, found {shown(decoding[key], 120)}",
+            pointer=f"/system/decoding/{key}", remedy="correct the system file, or leave out what the logs record",
+        )  # fmt: skip
+    return run_system({key: value for key, value in given.items() if key not in both}, {**recorded, **both})
 
 
 def _recorded_harness(header: Any, found: Collected) -> dict[str, Any]:
