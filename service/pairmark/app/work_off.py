@@ -76,7 +76,8 @@ def queue(tables: Tables, claim: Claim, job_id: str, now: datetime) -> Queued | 
         tables.documents.put(digest, content)
     request = {
         "benign": claim.benign, "attacked": claim.attacked, "baseline": claim.baseline, "policy": claim.policy,
-        "manifest": claim.manifest, "disproof": claim.disproof, "disproves": claim.disproves, "instead_of": claim.instead_of,
+        "manifest": claim.manifest, "disproof": claim.disproof, "disproves": claim.disproves,
+        **({} if claim.instead_of is None else {"instead_of": claim.instead_of}),
     }
     job = Job(job_id, claim.subject, request, moment(now), None)
     tables.jobs.add(job)
