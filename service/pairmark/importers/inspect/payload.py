@@ -20,11 +20,13 @@ class Payload:
         texts: null where the log does not show them, or shows more than is looked for.
         goals: the attacker's goals that they word, where known.
         is_beyond: whether they are more than is looked for.
+        is_whole: whether the attack has no further wording, which cannot be told from other text.
     """
 
     texts: Mapping[str, str] | None
     goals: frozenset[str] = frozenset()
     is_beyond: bool = False
+    is_whole: bool = True
 
     @property
     def characters(self) -> int:
@@ -33,10 +35,15 @@ class Payload:
 
 @dataclass(frozen=True)
 class Wording:
-    """What stands before and behind the goal, white space folded."""
+    """What stands before and behind the goal, white space folded; both empty where it has no text on either side."""
 
     before: str
     behind: str
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether text shows where the goal begins and ends."""
+        return bool(self.before and self.behind)
 
     def found_in(self, text: str) -> Iterator[tuple[str, str]]:
         """Each worded text with its goal, out of a folded text."""
@@ -61,8 +68,8 @@ def attack_template(header: Any, mapping: InspectMapping) -> Any:
 
 
 def wordings(header: Any, mapping: InspectMapping) -> tuple[Wording, ...]:
-    """The wordings in a log's plan: of one text, or of one by place in the environment. Those with no text on both sides of the goal
-    are left out: nothing would say where the goal ends.
+    """The wordings in a log's plan: of one text, or of one by place in the environment. Of those with no text on both sides of the
+    goal one stands for all: nothing would say where the goal ends, so that they are not looked for.
     """
     value = attack_template(header, mapping)
     template = mapping.payload.template
@@ -70,8 +77,8 @@ def wordings(header: Any, mapping: InspectMapping) -> tuple[Wording, ...]:
     found = []
     for text in texts:
         before, goal, behind = text.partition(template.goal) if isinstance(text, str) and template is not None else ("", "", "")
-        if goal and fold(before) and fold(behind):
-            found.append(Wording(fold(before), fold(behind)))
+        wording = Wording(fold(before), fold(behind)) if goal else Wording("", "")
+        found.append(wording if wording.is_telling else Wording("", ""))
     return tuple(dict.fromkeys(found))
 
 
@@ -96,7 +103,8 @@ def payload_of(
                     raise _Beyond
     except _Beyond:
         return Payload(None, is_beyond=True)
-    return Payload({number: text for text, number in kept.items()} or None, frozenset(goals))
+    texts = {number: text for text, number in kept.items()} or None
+    return Payload(texts, frozenset(goals), is_whole=all(wording.is_telling for wording in words))
 
 
 class _Beyond(Exception):
@@ -117,7 +125,7 @@ def _injected(
 
 
 def _worded(texts: Iterable[str], words: tuple[Wording, ...], limits: LogLimits) -> Iterator[tuple[str, str]]:
-    firsts = [(wording, wording.before.split(" ", 1)[0]) for wording in words]
+    firsts = [(wording, wording.before.split(" ", 1)[0]) for wording in words if wording.is_telling]
     searched = 0
     for text in texts:
         searched += len(text) * len(words)
