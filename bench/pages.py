@@ -1,7 +1,8 @@
 """Pages against the calls of the interface that they stand on: `python bench/pages.py` prints a ratio and a weight for each.
 
 One service, called in the process: a certified world of 100 tasks × 35 injections, another over the same mix, a second version
-of its suite, and a run of 100,000 episodes. A page is the time of its answer over the sum of the times of its calls.
+of its suite, a run of 100,000 episodes, and ten pairs that are held; then the same one with sign-in on, 100 members and 300 keys. A
+page is the time of its answer over the sum of the times of its calls.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from fastapi import FastAPI
 
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.world import World
+from pairmark.http.access import COOKIE, first_admin_key
 from pairmark.http.app import create_app, let_go
 from pairmark.http.settings import Settings
 
+MEMBERS, KEYS_OF_EACH, HELD = 100, 3, 10
+UNLIMITED = 1_000_000
 LIMIT = 2.0
 WEIGHT = 300_000
 REPEATS = 15
@@ -55,6 +59,11 @@ def main() -> int:
             measured = asyncio.run(measured_pages(app))
         finally:
             let_go(app)
+        closed = create_app(Settings(data_dir=Path(folder), sign_in="required", requests_per_minute=UNLIMITED))
+        try:
+            measured.append(asyncio.run(measured_people(closed)))
+        finally:
+            let_go(closed)
     for one in measured:
         print(
             f"{one.name:<22} {one.page / one.calls:5.2f} x of {1000 * one.calls:7.1f} ms, at most {LIMIT:.0f} x;"
@@ -65,9 +74,30 @@ def main() -> int:
 
 async def measured_pages(app: FastAPI) -> list[Measured]:
     """All of them on one filled service."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service", timeout=600) as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=600) as client:
         pages = await filled(client)
         return [await measured(client, name, path, calls) for name, (path, calls) in pages.items()]
+
+
+async def measured_people(app: FastAPI) -> Measured:
+    """The page of those who sign in, as its admin sees it; the calls say the key, the page is given it in a cookie."""
+    services = app.state.services
+    key = first_admin_key(services.database, services.new_id, services.clock)
+    if key is None:
+        raise RuntimeError("expected a service without a key, found one with")
+    headers = {"Authorization": f"Bearer {key}"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=600, headers=headers) as client:
+        for number in range(MEMBERS):
+            made = await client.post("/v1/members", json={"name": f"Member {number}", "roles": ["reader", "submitter"]})
+            for place in range(KEYS_OF_EACH):
+                answer = await client.post("/v1/keys", json={"label": f"machine {place}", "member": made.json()["id"]})
+                assert answer.status_code == 201, answer.text
+        client.cookies.set(COOKIE, key)
+        calls = [
+            ("GET", path, None)
+            for path in ("/v1/me", "/v1/members", "/v1/keys", "/v1/audit?limit=50", "/v1/certifications?waiting=true&limit=50")
+        ]
+        return await measured(client, "people, signed in", "/people", calls)
 
 
 async def measured(client: httpx.AsyncClient, name: str, path: str, calls: Sequence[Call]) -> Measured:
@@ -116,6 +146,11 @@ async def filled(client: httpx.AsyncClient) -> dict[str, tuple[str, list[Call]]]
     large = World.of(tasks=1000, injections=100, groups=1).edit_suite("/suite", "synthetic/large")
     await post("/v1/suites", large.suite_manifest())
     run = await hand_in(large, "attacked")
+    for number in range(HELD):
+        pair = World().without_probe().edit_suite("/suite", "synthetic/held")
+        pair = pair.edit_run("all", "/started_at", f"2026-01-{number + 1:02}T00:00:00Z")
+        held = await certified(pair.set("benign", utility=True).set("attacked", utility=True))
+        assert held["report"]["verdict"] == "quarantined", held["report"]["verdict"]
     certificate, attacked = first["certificate"], first["runs"]["attacked"]
 
     def get(*paths: str) -> list[Call]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,3 +110,26 @@ def test_a_member_without_the_permission_sees_no_audit_log_and_no_form(browser: 
     held = httpx.get(f"{closed.url}/certifications/{closed['quarantined']}", headers=headers).text
     assert "QUARANTINED" in held
     assert "Record the disproof" not in held
+
+
+def test_members_and_keys_come_in_parts(closed: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interface gives them whole, so that a page of a large organisation would have no bound."""
+    sent = {"Authorization": f"Bearer {closed['key']}"}
+    for number in range(2):
+        member = httpx.post(f"{closed.url}/v1/members", json={"name": f"Part {number}", "roles": ["reader"]}, headers=sent).json()["id"]
+        httpx.post(f"{closed.url}/v1/keys", json={"label": f"key {number}", "member": member}, headers=sent).raise_for_status()
+    monkeypatch.setattr("pairmark.http.pages.routes.people.MEMBERS", 1)
+    monkeypatch.setattr("pairmark.http.pages.routes.people.KEYS", 1)
+    cookies = {"Cookie": f"{COOKIE}={closed['key']}", "Accept": "text/html"}
+    for kind in ("members", "keys"):
+        ids = [one["id"] for one in httpx.get(f"{closed.url}/v1/{kind}", headers=sent).json()["items"]]
+        path: str | None = "/people"
+        seen, section = [], ""
+        while path is not None:
+            page = httpx.get(closed.url + path, headers=cookies).text
+            section = page[page.index(f'id="{kind}"') :].partition("</section>")[0]
+            seen += [one for one in ids if f'title="{one}"' in section.partition("<tbody>")[2].partition("</tbody>")[0]]
+            following = re.search(r'rel="next" href="([^"#]+)', section)
+            path = None if following is None else following[1]
+        assert seen == ids
+        assert 'rel="prev"' in section

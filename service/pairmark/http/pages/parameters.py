@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TypeVar
+from collections.abc import Collection, Sequence
+from typing import Any, TypeVar
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -28,3 +28,11 @@ def parameters(request: Request, model: type[ModelT], *, lists: Collection[str] 
     except ValidationError as problem:
         errors = problem.errors(include_url=False)
         raise RequestValidationError([{**error, "loc": ("query", *error["loc"])} for error in errors]) from None
+
+
+def window(items: Sequence[Any], start: int, size: int) -> dict[str, Any]:
+    """`size` items of a list that is whole, from `start` on; `before` and `next` are where its neighbours begin, None at an end."""
+    return {
+        "items": items[start : start + size], "first": start, "all": len(items), "size": size,
+        "next": start + size if start + size < len(items) else None, "before": max(0, start - size) if start else None,
+    }  # fmt: skip

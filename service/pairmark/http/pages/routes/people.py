@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from urllib.parse import parse_qs
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from pairmark.app.errors import NotPermitted
 from pairmark.domain.errors import Malformed
 from pairmark.http.access import COOKIE
+from pairmark.http.pages.parameters import window
 from pairmark.http.pages.rendering import SECURITY, page
 from pairmark.http.pages.routing import page_router
 from pairmark.http.pages.sources import WithSources
@@ -17,19 +19,25 @@ from pairmark.http.pages.sources import WithSources
 router = page_router()
 
 AUDITED = 50
+MEMBERS = 50
+KEYS = 100
 LARGEST_FORM = 16_384
 COOKIE_SECONDS = 12 * 3600
 
 
 @router.get("/people")
-def get_people(request: Request, sources: WithSources, cursor: str | None = None) -> Response:
+def get_people(
+    request: Request, sources: WithSources, cursor: str | None = None, members_from: Annotated[int, Query(ge=0)] = 0,
+    keys_from: Annotated[int, Query(ge=0)] = 0,
+) -> Response:
     """Everything about people that the caller may see; for nobody, the form to sign in."""
     caller = sources.caller()
     if caller["via"] == "anonymous":
         return page(request, "sign_in.html")
     reads = sources.may("read")
     return page(
-        request, "people.html", caller=caller, members=sources.members() if reads else [], keys=sources.keys() if reads else [],
+        request, "people.html", caller=caller, members=window(sources.members() if reads else [], members_from, MEMBERS),
+        keys=window(sources.keys() if reads else [], keys_from, KEYS),
         audit=sources.audit(cursor or None, AUDITED) if sources.may("administer") else None, at_start=not cursor,
         waiting=sources.certifications(None, waiting=True, cursor=None, limit=AUDITED), may_review=sources.may("review"),
     )  # fmt: skip

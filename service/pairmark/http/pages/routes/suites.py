@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request, Response
 
 from pairmark.app.ports import HistoryQuery
+from pairmark.http.pages.parameters import window
 from pairmark.http.pages.rendering import page
 from pairmark.http.pages.routing import page_router
 from pairmark.http.pages.sources import Answer, Sources, WithSources
@@ -38,7 +39,7 @@ def get_suite(
         others=[one for one in labels if one["digest"] not in {version["digest"] for version in versions}],
         matrix=_matrix(sources, versions),
         size=sources.suite_diff(label["digest"], label["digest"])["left"],
-        tasks=_window(manifest["tasks"], tasks_from), injections=_window(manifest["injections"], injections_from),
+        tasks=window(manifest["tasks"], tasks_from, ITEMS), injections=window(manifest["injections"], injections_from, ITEMS),
         history=sources.history(label["digest"], HistoryQuery(suite="", weighting="", definition=""), None, CERTIFICATES),
     )  # fmt: skip
 
@@ -65,10 +66,3 @@ def _matrix(sources: Sources, versions: list[Answer]) -> list[list[Answer | None
         [sources.suite_diff(before["digest"], after["digest"]) if column > row else None for column, after in enumerate(versions)]
         for row, before in enumerate(versions)
     ]
-
-
-def _window(items: list[Any], start: int) -> dict[str, Any]:
-    return {
-        "items": items[start : start + ITEMS], "first": start, "all": len(items), "size": ITEMS,
-        "next": start + ITEMS if start + ITEMS < len(items) else None, "before": max(0, start - ITEMS) if start else None,
-    }  # fmt: skip
