@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from tests.pages.filling import Filled
@@ -55,6 +56,35 @@ def test_the_pages_people_come_for_have_no_accessibility_fault(browser: Browser,
         for kind in ("start", "certificate", "refused"):
             tab.open(every[kind])
             tab.require_sound(accessible=True)
+
+
+def test_only_what_scrolls_is_a_stop_of_the_keyboard(browser: Browser, demo: Filled) -> None:
+    with watched(browser, demo.url, width=1280) as tab:
+        page = tab.open(f"/certificates/{demo['certified certificate']}")
+        assert page.locator(".wide").count() > 3
+        assert page.locator(".wide[tabindex]").count() == 0
+        page.set_viewport_size({"width": 300, "height": 900})
+        assert page.locator(".wide[tabindex]").count() > 0
+    with watched(browser, demo.url, scripts=False) as tab:
+        page = tab.open(f"/certificates/{demo['certified certificate']}")
+        assert page.locator(".wide").count() == page.locator(".wide[tabindex]").count()
+
+
+def test_every_link_of_a_page_leads_somewhere(demo: Filled) -> None:
+    from urllib.parse import urljoin
+
+    from tests.pages.test_answers import HTML, Seen
+
+    asked: set[str] = set()
+    for kind in ("certificate", "refused", "episode", "compare", "log entry", "plan"):
+        path = paths(demo)[kind]
+        for tag, attributes in Seen(httpx.get(demo.url + path, headers=HTML, timeout=120).text).elements:
+            address = urljoin(path, attributes.get("href") or "").partition("#")[0]
+            if tag != "a" or address in asked or "/cells?" in address:
+                continue
+            asked.add(address)
+            assert httpx.get(demo.url + address, headers=HTML, timeout=120).status_code == 200, (kind, address)
+    assert len(asked) > 25
 
 
 @pytest.mark.slow

@@ -37,5 +37,6 @@ def get_certification(certification_id: str, request: Request, sources: WithSour
     report = found["report"]
     return page(
         request, "certification.html", certification=found, report=report, lines=checklist(report["findings"]), means=VERDICTS[report["verdict"]],
-        runs=found["runs"], caller=sources.caller(), may_review=sources.may("review"),
+        runs=found["runs"], label=sources.suite(found["manifest"])[1], run=sources.run(found["runs"]["attacked"])["run"], caller=sources.caller(),
+        may_review=sources.may("review"),
     )  # fmt: skip

@@ -33,6 +33,16 @@ const enliven = (root) => {
 };
 enliven(document);
 
+// what fits its place needs no scrolling, and is no stop of the keyboard
+const stops = () => {
+  for (const one of document.querySelectorAll(".wide")) {
+    if (one.scrollWidth > one.clientWidth) one.tabIndex = 0;
+    else one.removeAttribute("tabindex");
+  }
+};
+addEventListener("resize", stops);
+stops();
+
 // a page that waits looks again, and is another one once there is a verdict or will be none
 const waiting = document.querySelector("[data-again]");
 if (waiting) {
@@ -100,6 +110,7 @@ if (form) {
       if (turn !== asked || !found) return;
       target.replaceChildren(...found.children);
       enliven(target);
+      stops();
       history.replaceState(null, "", address);
     } finally {
       if (turn === asked) target.removeAttribute("aria-busy");
