@@ -1,6 +1,7 @@
 """Reading Inspect logs against Inspect reading them itself: `python bench/inspect_logs.py [LOG...]` prints ratios with their limits.
 
-The reader takes a log from path to ledger: archive measured, samples parsed by Inspect's own API, deliveries searched, digests taken.
+The reader takes a log from path to ledger: archive measured, keys compared, samples parsed by Inspect's own API, deliveries searched,
+digests taken.
 The bare side is Inspect's own stream, `read_eval_log_samples`, which parses one sample after the other and throws it away. Both in
 turn, on the same file, in one process. Without LOG, an `.eval` and a `.json` log are made: attacked samples of six model calls, with
 the tools and an environment of some kilobytes each.
