@@ -62,9 +62,9 @@ def pages_of(service: Filled) -> dict[str, Picture]:
     """The pictures by name."""
     certificate = f"/certificates/{service['certified certificate']}"
     return {
-        "certificate": Picture(certificate, "#numbers", 700),
-        "cells": Picture(certificate, "#map", 480),
-        "refused": Picture(f"/certifications/{service['refused']}", "h1", 720, dark=True),
+        "certificate": Picture(certificate, "#numbers", 596),
+        "cells": Picture(certificate, "#map", 560),
+        "refused": Picture(f"/certifications/{service['refused']}", "h1", 1160, dark=True),
     }
 
 
