@@ -14,6 +14,9 @@ import pytest
 from pairmark.app import work_off
 from pairmark.domain.evidence import Role
 from pairmark.domain.world import World
+from pairmark.http.access import COOKIE, first_admin_key
+from pairmark.http.app import create_app, let_go
+from pairmark.http.settings import Settings
 from tests.jobs.holding import held_at, until
 from tests.pages.filling import Filled, listening
 from tests.pages.test_answers import HTML, get
@@ -151,3 +154,38 @@ def test_a_page_that_waits_is_asked_again_soon_and_others_are_not(queue: Queue) 
     cancelled = get(queue.service, waiting.url.path)
     assert cancelled.status_code == 410
     assert "retry-after" not in cancelled.headers
+
+
+@pytest.mark.slow
+def test_where_sign_in_is_on_it_is_cancelled_with_a_key_that_may_submit(browser: Browser, queue: Queue, tmp_path: Path) -> None:
+    waiting = queue.run()
+    app = create_app(Settings(data_dir=tmp_path, sign_in="required"))
+    services = app.state.services
+    admin = first_admin_key(services.database, services.new_id, services.clock)
+    let_go(app)
+    assert admin is not None
+    with listening(tmp_path, sign_in="required", wait_episodes=10) as closed:
+
+        def key_of(role: str) -> str:
+            headers = {"Authorization": f"Bearer {admin}"}
+            member = httpx.post(f"{closed.url}/v1/members", json={"name": role, "roles": [role]}, headers=headers).json()["id"]
+            return str(httpx.post(f"{closed.url}/v1/keys", json={"label": role, "member": member}, headers=headers).json()["token"])
+
+        reader, submitter = key_of("reader"), key_of("submitter")
+        assert get(closed, waiting).status_code == 404
+        assert "Cancel this certification" not in get(closed, waiting, Cookie=f"{COOKIE}={reader}").text
+        with watched(browser, closed.url, width=390) as tab:
+            tab.page.context.add_cookies([{"name": COOKIE, "value": submitter, "url": closed.url}])
+            page = tab.open(waiting, 202)
+            tab.expected_status = 410  # and 403, of a key that may not
+            button = page.get_by_role("button", name="Cancel this certification")
+            page.get_by_label("your API key").fill(reader)
+            button.click()
+            page.locator(".cancel-says", has_text="submit").wait_for()
+            page.wait_for_timeout(3500)  # it looks again meanwhile, and keeps what is typed
+            assert page.get_by_label("your API key").input_value() == reader
+            tab.require_sound(accessible=True)
+            page.get_by_label("your API key").fill(submitter)
+            button.click()
+            page.locator(".verdict-word", has_text="Cancelled").wait_for()
+        assert httpx.get(f"{closed.url}/v1{waiting}", headers={"Authorization": f"Bearer {reader}"}).status_code == 410
