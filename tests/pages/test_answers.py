@@ -15,7 +15,7 @@ from pairmark.cli import text_report
 from pairmark.domain.world import World
 from pairmark.http.pages.checklist import OUTCOMES, VERDICTS
 from pairmark.http.pages.rendering import HOME, assets
-from pairmark.http.pages.shown import percent, points
+from pairmark.http.pages.shown import percent, points, probability
 from pairmark.stats.exact import decimal_string
 from tests.pages.filling import Filled, listening
 
@@ -131,6 +131,34 @@ def test_a_certificate_shows_no_number_that_the_interface_does_not(demo: Filled)
     shown = {number for text in cells for number in re.findall(r"\d+(?:[.]\d+)?", text)}
     assert len(shown) > 30
     assert shown - known == set()
+
+
+def p_values(value: Any) -> set[str]:
+    """The p values of an answer as a page writes them."""
+    if isinstance(value, dict):
+        own = [probability(one) for key, one in value.items() if key in ("p_value", "p_adjusted") and one is not None]
+        return {number for text in own for number in re.findall(r"\d+(?:[.]\d+)?", text)}.union(*map(p_values, value.values()))
+    return set().union(*map(p_values, value)) if isinstance(value, list) else set()
+
+
+def test_no_other_page_shows_a_number_that_the_interface_does_not(demo: Filled) -> None:
+    every, run, pair = paths(demo), f"/v1/runs/{demo['certified attacked']}", f"left={demo['bare certificate']}&right={demo['filter certificate']}"
+    for kind, answers in (
+        ("start", ["/v1/certifications", "/v1/suites"]),
+        ("run", [run, f"{run}/counts", f"{run}/episodes?limit=50&format=json"]),
+        ("refused", [f"/v1/certifications/{demo['refused']}"]),
+        ("suite diff", [f"/v1{every['suite diff']}"]),
+        ("compare", [f"/v1/comparisons?{pair}"]),
+        ("history", [f"/v1{every['history']}"]),
+    ):
+        given = [demo.get(answer) for answer in answers]
+        known = set().union(*map(forms_of, given), *map(p_values, given))
+        page = get(demo, every[kind]).text
+        main = re.sub(r"<svg.*?</svg>", "", page[page.index("<main") :], flags=re.DOTALL)
+        cells = [text for _, text in re.findall(r'<(td|span) class="[^"]*number[^"]*"[^>]*>([^<]*)<', main)]
+        shown = {number for text in cells for number in re.findall(r"\d+(?:[.]\d+)?", text)}
+        assert len(shown) >= 4, kind
+        assert shown - known == set(), kind
 
 
 def test_a_checklist_is_in_the_words_of_check(demo: Filled) -> None:
