@@ -153,7 +153,7 @@ def test_a_clean_row_of_a_tool_that_the_manifest_does_not_list_has_no_number(tmp
 def test_a_row_that_is_no_episode_is_listed_and_its_cell_aborted(tmp_path: Path, row: str, reason: str, named: bool) -> None:
     path = tmp_path / "t.csv"
     found = read(path, text=f"{HEADER}{row}\r\nexample/nurse,Leak,0,1,0,N/A,1,[]\r\n")
-    assert [item.path for item in found.unreadable] == [f"{path}:2"]
+    assert [(item.path, item.file) for item in found.unreadable] == [(f"{path}:2", str(path))]
     assert reason in found.unreadable[0].reason
     assert found.episodes.height == 1 + named
     assert found.episodes.filter(pl.col("status") == "completed").height + len(found.unreadable) == 2

@@ -141,7 +141,8 @@ def changed(**keys: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_an_item_that_is_no_episode_is_listed_and_its_cell_aborted(tmp_path: Path, value: Any, reason: str, named: bool) -> None:
     found = read(tmp_path / "r.json", [ITEMS[1], value])
-    assert [(item.path, reason in item.reason) for item in found.unreadable] == [(f"{tmp_path / 'r.json'}:2", True)]
+    results = str(tmp_path / "r.json")
+    assert [(item.path, item.file, reason in item.reason) for item in found.unreadable] == [(f"{results}:2", results, True)]
     assert found.episodes.height == 1 + named
     assert found.episodes["status"].to_list()[: int(named)] == ["cancelled"] * named
 

@@ -83,7 +83,7 @@ class AsbImporter:
             _refuse_attacks(read, path)
         for row in read:
             if row.problem is not None:
-                unreadable.append(Unreadable(f"{path}:{row.line}", row.problem))
+                unreadable.append(Unreadable(f"{path}:{row.line}", row.problem, str(path)))
             if row.agent is None or row.tool is None:
                 continue
             cell = {

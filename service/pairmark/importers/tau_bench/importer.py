@@ -68,7 +68,7 @@ class TauBenchImporter:
         prompts: dict[str, int] = {}
         for item in items_of(path):
             if item.problem is not None:
-                unreadable.append(Unreadable(f"{path}:{item.number}", item.problem))
+                unreadable.append(Unreadable(f"{path}:{item.number}", item.problem, str(path)))
             if item.task is None or item.trial is None:
                 continue
             cell = {"task_id": item.task, "injection_id": None, "epoch": item.trial + 1, "attempt": 1}
