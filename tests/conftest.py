@@ -74,6 +74,11 @@ def _no_network() -> Any:
         yield
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes that are no text are named by their number: an archive holds the time it was made, and processes must agree on names."""
+    return f"{len(val)} bytes" if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """A test that asks for no kind of database has SQLite, in whatever order tests run."""

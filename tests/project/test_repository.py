@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -150,3 +153,18 @@ def test_nothing_large_or_compiled_is_tracked() -> None:
     large = [(path.name, path.stat().st_size) for path in tracked_files() if path.stat().st_size > 2_000_000]
     assert large == []
     assert [path.name for path in tracked_files() if path.suffix in (".pyc", ".so", ".whl", ".db", ".sqlite3")] == []
+
+
+@pytest.mark.slow
+def test_every_process_calls_the_tests_by_the_same_names() -> None:
+    """Else they cannot be shared out among processes."""
+    listed = []
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests"],
+            cwd=REPOSITORY, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        listed.append([line for line in done.stdout.splitlines() if "::" in line])
+        time.sleep(1.1)
+    assert listed[0]
+    assert listed[0] == listed[1]
