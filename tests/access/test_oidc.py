@@ -112,7 +112,7 @@ def test_a_new_key_of_the_issuer_is_found(service: Service, issuer: Issuer, monk
 )
 def test_a_token_that_does_not_hold_is_refused(service: Service, issuer: Issuer, changed: dict[str, Any]) -> None:
     now = int(time.time())  # seconds from now, since every process must call the test by the same name
-    claims = {name: now + value if isinstance(value, int) else value for name, value in changed.items()}
+    claims: dict[str, Any] = {name: now + value if isinstance(value, int) else value for name, value in changed.items()}
     problem_in(me(service, issuer.token(**claims)), 401, "bad-credentials")
 
 
