@@ -138,7 +138,7 @@ def _folders(path: Path, root: str | None = None, outward: list[Path] | None = N
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
         if entry.name.startswith(".") or not entry.is_dir():
             continue
-        if entry.is_symlink() and not _within(entry.path, root):
+        if entry.is_symlink() and not is_within(entry.path, root):
             if outward is not None:
                 outward.append(Path(entry.path))
             continue
@@ -146,7 +146,8 @@ def _folders(path: Path, root: str | None = None, outward: list[Path] | None = N
     return kept
 
 
-def _within(path: str, root: str) -> bool:
+def is_within(path: str, root: str) -> bool:
+    """Whether what `path` names, links followed, lies below the real path `root`."""
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
@@ -187,7 +188,7 @@ def shelves(pipeline: Path, outward: list[Path] | None = None, whole: set[str] |
                 file=str(pipeline),
                 remedy="rename or remove it",
             )
-        leaving = sorted([name for name, link in entries if link is not None and not _within(link, root)])
+        leaving = sorted([name for name, link in entries if link is not None and not is_within(link, root)])
         yield Shelf(str(attack_folder), suite, task, attack, names, leaving)
 
 

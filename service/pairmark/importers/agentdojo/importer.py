@@ -11,7 +11,7 @@ from typing import Any
 from pairmark.domain.documents.suite import SuiteManifest
 from pairmark.domain.episodes import EPISODE_SCHEMA, in_canonical_order
 from pairmark.domain.errors import Malformed, shown
-from pairmark.importers.agentdojo.aside import passed_over
+from pairmark.importers.agentdojo.aside import LINKS, beside, passed_over
 from pairmark.importers.agentdojo.examples import EXAMPLES
 from pairmark.importers.agentdojo.folder import (
     NO_ATTACK,
@@ -107,8 +107,9 @@ class AgentDojoImporter:
                 raise Malformed("usage", f"expected no attack in a benign arm, found {shown(attack)}", remedy="leave it out")
             chosen = _chosen(found.shelves, ids, NO_ATTACK if attack is None else attack)
             if found.outward:
-                chosen.set_aside["links that leave the folder"] = len(found.outward)
-            chosen.set_aside += passed_over([folder.path for folder in folders], found.whole)
+                chosen.set_aside[LINKS] = len(found.outward)
+            pipelines = [folder.path for folder in folders]
+            chosen.set_aside += passed_over(pipelines, found.whole) + beside(paths, pipelines)
             if not chosen.episodes:
                 raise Malformed(
                     "no-episodes",
