@@ -35,7 +35,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Wording:
-    """What stands before and behind the goal, white space folded; both empty where it has no text on either side."""
+    """What stands before and behind the goal, white space folded; both empty where that cannot tell the goal from other text."""
 
     before: str
     behind: str
@@ -69,7 +69,7 @@ def attack_template(header: Any, mapping: InspectMapping) -> Any:
 
 def wordings(header: Any, mapping: InspectMapping) -> tuple[Wording, ...]:
     """The wordings in a log's plan: of one text, or of one by place in the environment. Of those with no text on both sides of the
-    goal one stands for all: nothing would say where the goal ends, so that they are not looked for.
+    goal, or that hold the goal twice, one stands for all: nothing would say where the goal ends, so that they are not looked for.
     """
     value = attack_template(header, mapping)
     template = mapping.payload.template
@@ -77,7 +77,8 @@ def wordings(header: Any, mapping: InspectMapping) -> tuple[Wording, ...]:
     found = []
     for text in texts:
         before, goal, behind = text.partition(template.goal) if isinstance(text, str) and template is not None else ("", "", "")
-        wording = Wording(fold(before), fold(behind)) if goal else Wording("", "")
+        is_once = template is not None and bool(goal) and template.goal not in behind
+        wording = Wording(fold(before), fold(behind)) if is_once else Wording("", "")
         found.append(wording if wording.is_telling else Wording("", ""))
     return tuple(dict.fromkeys(found))
 

@@ -51,7 +51,7 @@ class Search:
         if found.delivered is False and conversation.has_other_content:
             return Looked(Delivery(None, found.actions), "results that hold more than text")
         if found.delivered is False and not payload.is_whole:
-            return Looked(Delivery(None, found.actions), "a wording of the attack with no text on both sides of the goal")
+            return Looked(Delivery(None, found.actions), "a wording of the attack that does not show where the goal ends")
         if found.delivered is None:
             return Looked(found, "injected text too short to be told from other text")
         return Looked(found, "in the input of an answered call" if found.delivered else "in the input of no answered call")
