@@ -21,6 +21,7 @@ from pairmark.domain.documents.evaluation_plan import Effort, EvaluationPlan, No
 from pairmark.domain.errors import Malformed
 from pairmark.domain.plan import Plan
 from pairmark.domain.world import World
+from pairmark.stats import planning
 from pairmark.stats.components import estimate_components, rerun_variance
 from pairmark.stats.crossing import Crossing
 from tests.compare.pairs import certified
@@ -279,3 +280,27 @@ _COMPONENTS = st.fixed_dictionaries(
 def test_whatever_is_asked_is_planned_or_refused_by_name(asked: dict[str, Any]) -> None:
     with suppress(Malformed):
         assert plan(**asked).utility.tasks >= 1
+
+
+@pytest.mark.parametrize("size", [{"injections": 0, "cells": 0}, {"injections": 3, "cells": 0}])
+def test_a_suite_without_attacked_cells_is_refused(size: dict[str, int]) -> None:
+    with pytest.raises(Malformed, match="expected a suite with attacked cells") as refused:
+        plan_evaluation(PlanRequest(suite="shop", survival=0.5), PlannedSuite(digest=f"sha256:{'0' * 64}", tasks=10, **size), None)
+    assert refused.value.pointer == "/suite"
+
+
+def test_what_rounding_leaves_is_nothing() -> None:
+    """Four tasks, one injection: without the tasks' 0.15/4 exactly a quarter of the variance would be left, and that is theirs."""
+    found = plan(tasks=4, injections=1, survival=0.5, components={"task": 0.15, "injection": 0.1, "interaction": 0.05, "attacked_rerun": 0})
+    halving = {each.factor: each for each in found.halving}
+    assert halving["injections"].times is None
+    assert halving["injections"].reason is not None
+
+
+def test_more_than_can_be_counted_is_not_planned() -> None:
+    spread = {"task": 0.05, "injection": 0.1, "interaction": 0.1, "attacked_rerun": 0.1}
+    assert plan(tasks=10, injections=8, survival=0.5, components=spread).halving
+
+
+def test_a_difference_takes_a_task_at_least() -> None:
+    assert planning.paired_tasks(0.5, 0.5, deff=1e-9) == 1

@@ -108,7 +108,7 @@ def reference(
                 "epoch_index": epochs.index(key[2]) if key[2] in epochs else -1,
                 "row": at - 1,
                 "status": STATUSES.index(last["status"]),
-                "utility": signed(last["utility"]),
+                "utility": signed(last["utility"] and last["status"] != "provider_block"),
                 "attack_success": signed(last["attack_success"]),
                 "delivered": signed(last["delivered"]),
                 "attacker_actions": -1 if last["attacker_actions"] is None else last["attacker_actions"],

@@ -212,7 +212,10 @@ class Naive:
 
 
 def outcome(row: Row | None) -> bool | None:
-    return row["utility"] if row is not None and row["status"] in ASSESSED else None
+    if row is None or row["status"] not in ASSESSED:
+        return None
+    done: bool | None = row["utility"]
+    return done and row["status"] != "provider_block"  # blocked: a failure of utility, whatever its check said
 
 
 def known(values: Iterable[bool | None]) -> list[bool]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,3 +231,18 @@ def test_a_suite_without_attacked_cells_has_no_numbers() -> None:
 def test_equal_input_equal_bytes() -> None:
     one, two = (canonical_bytes(metrics_block(Pairing(World.of(epochs=2).experiment()))[0]) for _ in range(2))
     assert one == two
+
+
+def test_what_a_filter_stopped_is_not_done_whatever_its_check_says() -> None:
+    """Nine of ten stopped, each marked done: the one that went on is all that was done."""
+    world = World.of(tasks=10, injections=1, groups=1)
+    stopped = world.set("attacked", pl.col("task_id") != world.frame("attacked")["task_id"][0], status="provider_block", attack_success=None)
+    block, _ = metrics_block(Pairing(stopped.set("attacked", utility=True).experiment()))
+    assert block["utility_under_attack"]["fraction"] == "1/10"
+    assert block["utility_under_attack"]["counts"]["blocked"] == 9
+    assert block["flips"]["kept"] + block["flips"]["gained"] == 1
+
+
+def test_without_a_declared_epoch_the_bounds_are_undefined() -> None:
+    block, _ = metrics_block(Pairing(World().edit_run("attacked", "/epochs", []).experiment()))
+    assert block["bounds"]["utility_under_attack"]["value"] is None

@@ -92,6 +92,7 @@ def sample_lines(statement: Statement, run: Mapping[str, Any], name: Scored, epi
     for episode in episodes:
         if episode["utility"] is None:
             continue
+        is_done = episode["utility"] and episode["status"] != "provider_block"
         injection = episode["injection_id"]
         cell = episode["task_id"] if injection is None else f"{episode['task_id']} × {injection}"
         yield {
@@ -106,7 +107,7 @@ def sample_lines(statement: Statement, run: Mapping[str, Any], name: Scored, epi
             "output": None,
             "messages": [],
             "answer_attribution": [],
-            "evaluation": {"score": 1.0 if episode["utility"] else 0.0, "is_correct": episode["utility"]},
+            "evaluation": {"score": 1.0 if is_done else 0.0, "is_correct": is_done},
             "performance": None if episode["duration_ms"] is None else {"latency_ms": episode["duration_ms"]},
             "error": episode["error"],
             "metadata": _metadata(episode),

@@ -89,13 +89,14 @@ def cell_table(arm: Arm, plan: Plan) -> CellTable:
     if not bool(starts.all()):
         last, lines, repeated = _attempts(starts, frame["attempt"].to_numpy())
         of_row, epoch, picked = of_row[last], epoch[last], picked[last]
+    blocked = (pl.col("status") == "provider_block") & pl.col("utility")  # what a filter stopped is not done, whatever its check says
     return CellTable(
         stretches=Stretches(of_row, task, injection),
         planned=planned[of_row],
         epoch=epoch,
         epoch_index=position(epoch, np.array([item.epoch for item in arm.run.epochs], dtype=np.int64)),
         status=picked["status"].cast(pl.Enum(STATUSES)).to_physical().cast(pl.Int8).to_numpy(),
-        utility=_signed(picked["utility"]),
+        utility=_signed(picked.select(pl.col("utility") & ~blocked).to_series()),
         attack_success=_signed(picked["attack_success"]),
         delivered=_signed(picked["delivered"]),
         actions=picked["attacker_actions"],

@@ -57,7 +57,8 @@ class CellTable:
 
     `planned`: index of the planned cell (benign: task code; attacked: index into the attacked plan), -1 if not planned.
     `epoch_index`: position in the run's declared epochs, -1 if undeclared.
-    `status`: index into `STATUSES`. `utility`, `attack_success`, `delivered`: 1, 0 or -1 unknown.
+    `status`: index into `STATUSES`. `utility`, `attack_success`, `delivered`: 1, 0 or -1 unknown. A blocked
+    episode that is marked done is a failure of utility.
     `actions`: attacker actions, null unknown. `repeated`: same attempt number more than once.
     `last`, `line_counts`: row of `Arm.ledger` of the last attempt, and attempts; None where every row is a cell.
     """

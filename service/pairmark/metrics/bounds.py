@@ -39,6 +39,11 @@ def bounds(pairing: Pairing) -> Bounds:
         return Bounds(
             benign_utility=nothing, utility_under_attack=nothing, utility_drop=nothing, attack_success_rate=nothing
         )
+    if pairing.benign.expected == 0 or pairing.attacked.expected == 0:
+        nothing = undefined("an arm declares no epoch")
+        return Bounds(
+            benign_utility=nothing, utility_under_attack=nothing, utility_drop=nothing, attack_success_rate=nothing
+        )
     benign = _range(pairing.benign.at(sample.task), sample, weighting)
     attacked = _range(pairing.attacked, sample, weighting)
     return Bounds(

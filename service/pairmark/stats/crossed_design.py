@@ -14,6 +14,8 @@ from pairmark.stats.intervals import Z
 
 Factor: TypeAlias = Literal["tasks", "injections", "tasks+injections", "benign_epochs", "attacked_epochs"]
 FACTORS: tuple[Factor, ...] = get_args(Factor)
+_ROUNDING = 1e-9
+"""What is left by no more than this share of the variance is nothing: the terms are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,9 @@ def times_to_reach(components: Components, design: Design, factor: Factor, half_
         "benign_epochs": ("benign_rerun",),
         "attacked_epochs": ("rerun",),
     }[factor]
-    moving = math.fsum(terms[name] for name in shrinks)
-    left = wanted - (math.fsum(terms.values()) - moving)
-    return moving / left if left > 0 else None
+    total, moving = math.fsum(terms.values()), math.fsum(terms[name] for name in shrinks)
+    left = wanted - (total - moving)
+    return moving / left if left > _ROUNDING * total else None
 
 
 def _terms(components: Components, design: Design) -> dict[str, float]:

@@ -65,7 +65,7 @@ def paired_tasks(difference: float, discordance: float, deff: float = 1.0, power
     _check(discordance, 1, deff)
     square = difference * difference
     root = Z * math.sqrt(discordance) + _power_quantile(power) * math.sqrt(discordance - square)
-    return _whole_up(deff * root * root / square)
+    return max(1, _whole_up(deff * root * root / square))
 
 
 def paired_detectable(discordance: float, tasks: int, deff: float = 1.0, power: float = POWER) -> float | None:

@@ -8,12 +8,14 @@ from typing import get_args
 
 from pairmark.app.planning.inputs import Known, PilotFacts
 from pairmark.domain.documents.evaluation_plan import Factor, FactorNeeded, Halving, PlanRequest
+from pairmark.domain.strict_json import MAX_SAFE_INTEGER
 from pairmark.stats.crossed_design import Components, Design, crossed_half_width, times_to_halve, times_to_reach
 from pairmark.stats.exact import decimal_string
 
 FACTORS: tuple[Factor, ...] = get_args(Factor)
 UNKNOWN = "how much of the spread this factor carries is not known: give variance components, or a pilot"
 BLURRED = "the pilot has one epoch, which cannot tell reruns from pairings"
+TOO_MANY = "it takes more of it than can be counted: other sources of spread are left"
 OTHERS_LEFT = "no multiple of it is enough: other sources of spread are left"
 
 
@@ -64,8 +66,8 @@ def needed_by_factor(
         found.append(
             FactorNeeded(
                 factor=factor,
-                size=None if times is None else max(1, _up(times * _size(factor, known, request))),
-                reason=None if times is not None else _why_not(spread, factor),
+                size=_needed(times, factor, known, request),
+                reason=_why_none(times, spread, factor, known, request),
             )
         )
     return tuple(found)
@@ -80,22 +82,31 @@ def _halving(spread: Spread | None, factor: Factor, known: Known, request: PlanR
         times = None if blurred else times_to_halve(spread.components, spread.design, factor)
         wider = crossed_half_width(spread.components, spread.design.scaled(factor, 4))
         at_four = None if blurred else decimal_string(wider)
-        reason = None if times is not None else _why_not(spread, factor)
+        reason = _why_none(times, spread, factor, known, request)
+    size = _needed(times, factor, known, request)
     return Halving(
         factor=factor,
-        times=None if times is None else decimal_string(times),
-        size=None if times is None else max(1, _up(times * _size(factor, known, request))),
+        times=None if times is None or size is None else decimal_string(times),
+        size=size,
         half_width_at_four_times=at_four,
         reason=reason,
     )
 
 
+def _needed(times: float | None, factor: Factor, known: Known, request: PlanRequest) -> int | None:
+    """So many times the factor; None where that is none, or more than can be counted."""
+    size = 0.0 if times is None else times * _size(factor, known, request)
+    return None if times is None or size > MAX_SAFE_INTEGER else max(1, _up(size))
+
+
+def _why_none(times: float | None, spread: Spread, factor: Factor, known: Known, request: PlanRequest) -> str | None:
+    if _needed(times, factor, known, request) is not None:
+        return None
+    return TOO_MANY if times is not None else BLURRED if _is_blurred(spread, factor) else OTHERS_LEFT
+
+
 def _is_blurred(spread: Spread, factor: Factor) -> bool:
     return spread.blurred and factor == "attacked_epochs"
-
-
-def _why_not(spread: Spread, factor: Factor) -> str:
-    return BLURRED if _is_blurred(spread, factor) else OTHERS_LEFT
 
 
 def _size(factor: Factor, known: Known, request: PlanRequest) -> int:

@@ -72,6 +72,13 @@ def fill_gaps(request: PlanRequest, suite: PlannedSuite | None, pilot: PilotFact
         cells = source.cells
     if cells is None and injections is not None:
         cells = tasks * injections
+    if injections == 0 or cells == 0:
+        raise Malformed(
+            "impossible-plan",
+            "expected a suite with attacked cells, found one that plans none",
+            pointer="/suite" if request.suite is not None else "/pilot",
+            remedy="plan with a suite whose tasks meet injections, or give `tasks` and `injections`",
+        )
     if cells is not None and injections is not None and cells > tasks * injections:
         raise Malformed(
             "impossible-plan",
