@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 from pairmark.domain.world import World
 from pairmark.http.pages.shown import inline, label, name, prose
 from tests.pages.filling import Filled, listening
+from tests.pages.test_answers import get
 from tests.pages.watching import watched
 
 if TYPE_CHECKING:
@@ -68,6 +70,16 @@ def test_hostile_names_stay_text(browser: Browser, service: Filled) -> None:
         assert "U+202E" in text
         page.locator("details.long summary").first.click()
         tab.require_sound(accessible=True)
+
+
+def test_what_is_copied_to_cite_a_certificate_turns_no_direction(service: Filled) -> None:
+    world = World().edit_suite("/suite", f"turned/{TURNED}\u2028").edit_suite("/version", "1\u202e")
+    certificate = service.certify_world("turned", world)["certificate"]
+    text = get(service, f"/certificates/{certificate}").text
+    assert [f"U+{ord(c):04X}" for c in "\u202e\u200f\u2066\u2028" if c in text] == []
+    citation, bibtex = re.findall('<pre [^>]*aria-label="(?:citation|BibTeX entry)">(.*?)</pre>', text, re.DOTALL)
+    for block in (citation, bibtex):
+        assert "turned/safe[U+202E]gnp.exe[U+200F]\u05d0[U+2066][U+2028]" in block
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from pairmark.provenance.bundle import Bundle
 from pairmark.provenance.checkpoint import checkpoint_of
 from pairmark.provenance.note import parse_note
@@ -13,9 +15,9 @@ def citation(bundle: Bundle, root_digest: str) -> str:
     said = read_statement(bundle.certificate.envelope.payload)
     predicate, report = said.predicate, said.value["predicate"]["metrics"]
     receipt = bundle.certificate.parsed_receipt
-    origin = checkpoint_of(parse_note(receipt.checkpoint)).origin
+    origin = _visible(checkpoint_of(parse_note(receipt.checkpoint)).origin)
     rates = "; ".join(f"{name.replace('_', ' ')} {_shown(report[name])}" for name in ("benign_utility", "utility_under_attack", "utility_drop", "attack_success_rate"))
-    label, year = predicate.suite.labels[0], predicate.issued_at[:4]
+    label, year = _visible(predicate.suite.labels[0]), predicate.issued_at[:4]
     return (
         f"Pairmark certificate {predicate.serial}, issued {predicate.issued_at[:10]} under policy"
         f" {predicate.policy.name}/{predicate.policy.version}, over {label} ({predicate.suite.digest}), {predicate.pairing.pairs} pairs:"
@@ -37,6 +39,15 @@ def _shown(number: dict[str, object]) -> str:
     if isinstance(interval, dict) and "low" in interval:
         return f"{value} [{interval['low']}, {interval['high']}]"
     return f"{value} (no interval: {interval.get('reason') if isinstance(interval, dict) else 'none'})"
+
+
+def _visible(text: str) -> str:
+    """Text from outside on one line that reads as it is written: what turns its direction, hides or breaks it, as its code point."""
+    return "".join(f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN else c for c in text)
+
+
+_HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
+"""Control and format characters (direction marks among them), private and half ones, separators of lines and paragraphs."""
 
 
 def _bibtex(text: str) -> str:
