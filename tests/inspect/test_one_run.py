@@ -151,6 +151,44 @@ def test_the_revision_and_the_sandbox_are_taken_where_they_are_recorded(logs: di
     assert mailbox_suite.read([logs["benign"]], "benign").run["harness"]["image"] is None
 
 
+def test_a_system_file_may_not_overrule_what_logs_record_of_the_harness_the_attempts_and_the_times(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path
+) -> None:
+    from datetime import datetime, timedelta, timezone
+
+    from inspect_ai.log import EvalRevision
+
+    def box(log: Any) -> None:
+        log.eval.revision = EvalRevision(type="git", origin="somewhere", commit="abc123", dirty=False)
+        log.eval.sandbox = {"type": "docker", "config": "compose.yaml"}
+
+    def bare(log: Any) -> None:
+        log.eval.revision = None
+        log.stats.completed_at = ""
+
+    boxed, unrecorded = (changed(logs["benign"], tmp_path / f"{change.__name__}.eval", change) for change in (box, bare))
+    recorded = mailbox_suite.read([boxed], "benign").run
+    other: dict[str, dict[str, Any]] = {
+        "/harness/commit": {"harness": {"commit": "def456"}},
+        "/harness/image": {"harness": {"image": "registry/agent@sha256:1"}},
+        "/retries": {"retries": {"max_attempts": 7}},
+        "/started_at": {"started_at": "2001-01-01T00:00:00Z"},
+        "/finished_at": {"finished_at": "2001-01-01T00:00:00Z"},
+    }
+    for pointer, given in other.items():
+        with pytest.raises(Malformed, match="contradiction") as refusal:
+            mailbox_suite.read([boxed], "benign", system=given)
+        assert refusal.value.pointer == pointer
+    elsewhere = datetime.fromisoformat(recorded["started_at"]).astimezone(timezone(timedelta(hours=2))).isoformat()
+    same = {"harness": {"commit": "abc123", "image": "docker:compose.yaml"}, "retries": recorded["retries"], "started_at": elsewhere}
+    assert mailbox_suite.read([boxed], "benign", system=same).run == recorded
+    # where the logs leave it open, what is said stands
+    said = other["/finished_at"] | {"harness": {"commit": "def456", "image": "registry/agent@sha256:1"}}
+    found = mailbox_suite.read([unrecorded], "benign", system=said).run
+    assert (found["harness"]["commit"], found["harness"]["image"]) == ("def456", "registry/agent@sha256:1")
+    assert found["finished_at"] == "2001-01-01T00:00:00Z"
+
+
 def test_a_sample_without_events_leaves_delivery_unknown(logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path) -> None:
     def change(log: Any) -> None:
         for sample in log.samples:

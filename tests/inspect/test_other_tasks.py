@@ -153,6 +153,35 @@ def test_what_the_logs_leave_open_of_model_and_decoding_a_system_file_may_say_ke
         system_of(differing, decoding={"temperature": 0.5})
 
 
+def test_a_decoding_key_that_calls_did_not_send_is_known_and_not_filled_in(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path
+) -> None:
+    def decoding_of(log: Path, **given: Any) -> dict[str, Any]:
+        found: dict[str, Any] = mailbox_suite.read([log], "benign", system={"system": {"decoding": given}}).run["system"]["decoding"]
+        return found
+
+    penalised = run(mailbox(False), scripted(obedient, temperature=0.0, frequency_penalty=1.5), tmp_path)
+    assert decoding_of(penalised, frequency_penalty=1.5, top_k=None)["frequency_penalty"] == 1.5
+    assert decoding_of(logs["benign"], frequency_penalty=None, seed=7, guard=None)["guard"] is None
+    # else the file of one arm would make the two arms alike
+    for log, key, value, told in (
+        (logs["benign"], "frequency_penalty", 1.5, "expected None"),
+        (penalised, "frequency_penalty", None, "expected 1.5"),
+        (penalised, "top_k", 3, "expected None"),
+        (logs["benign"], "seed", 8, "expected the value of the calls"),
+    ):
+        with pytest.raises(Malformed, match=told) as refusal:
+            decoding_of(log, **{key: value})
+        assert (refusal.value.code, refusal.value.pointer) == ("contradiction", f"/system/decoding/{key}")
+
+
+def test_a_decoding_key_in_which_some_calls_only_had_a_value_is_not_open(mailbox_suite: Suite, tmp_path: Path) -> None:
+    differing = run(mailbox(False, solvers=[generate(seed=1, top_k=3), generate()]), scripted(obedient), tmp_path)
+    for key, value in (("top_k", 3), ("top_k", None), ("seed", 1)):
+        with pytest.raises(Malformed, match="calls differ in it"):
+            mailbox_suite.read([differing], "benign", system={"system": {"decoding": {key: value}}})
+
+
 def test_one_epoch_takes_the_number_that_is_given(mailbox_suite: Suite, logs: dict[str, Path], tmp_path: Path) -> None:
     log = run(mailbox(False), scripted(obedient), tmp_path)
     assert mailbox_suite.read([log], "benign", epoch=3).episodes["epoch"].unique().to_list() == [3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from pairmark.importers.inspect.one_run import Evaluation, check_one_run, evalua
 from pairmark.importers.inspect.package import check_log_version
 from pairmark.importers.inspect.places import is_log, logs_at
 from pairmark.importers.inspect.records import RECORDS
-from pairmark.importers.inspect.sent import agreed_decoding, decoding_of
+from pairmark.importers.inspect.sent import NOT_DECODING, agreed_decoding, asked_of, decoding_of
 
 _BEYOND_LIMITS = (
     f"samples hold more injected text than is looked for (limits: {LIMITS.payload} characters, {LIMITS.payloads} texts, {LIMITS.search} as"
@@ -80,7 +81,7 @@ class InspectImporter:
         system: Mapping[str, Any] | None = None,
     ) -> Imported:
         from pairmark.domain.episodes import frame_of
-        from pairmark.importers.system_file import check_system_file, run_harness
+        from pairmark.importers.system_file import agreed, check_system_file, run_harness
 
         given = dict(system or {})
         check_system_file(given)
@@ -122,12 +123,12 @@ class InspectImporter:
             "arm": arm,
             "suite": {"name": suite.suite, "digest": suite_digest},
             "attack": the_attack(found, attack, used[0]) if arm == "attacked" else None,
-            "system": _system(given.get("system") or {}, recorded, found),
+            "system": _system(given.get("system") or {}, recorded, found.sent.asked or _asked_in(header)),
             "harness": _harness(run_harness(given.get("harness"), name="inspect_ai", version=in_logs["harness"]["version"]), in_logs["harness"]),
             "epochs": _epochs(given, used, found),
-            "retries": given.get("retries") or in_logs["retries"],
-            "started_at": given.get("started_at") or times[0],
-            "finished_at": given.get("finished_at") or times[1],
+            "retries": agreed(in_logs["retries"], given.get("retries"), "/retries"),
+            "started_at": _agreed_time(times[0], given.get("started_at"), "/started_at"),
+            "finished_at": _agreed_time(times[1], given.get("finished_at"), "/finished_at"),
             "episodes": None,
         }
         places = pl.DataFrame([{name: row.get(name) for name in PLACE_SCHEMA} for row in found.rows], schema=PLACE_SCHEMA)
@@ -197,10 +198,16 @@ def _recorded(logs: Sequence[Log], found: Collected, mapping: InspectMapping) ->
     return recorded, notes
 
 
-def _system(given: Mapping[str, Any], recorded: Mapping[str, Any], found: Collected) -> dict[str, Any]:
+def _asked_in(header: Any) -> dict[str, list[Any]]:
+    """What the header sets of each field of a call's config, where no call is recorded."""
+    return {name: [value] for name, value in asked_of(header_config(header)).items()}
+
+
+def _system(given: Mapping[str, Any], recorded: Mapping[str, Any], asked: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """`system` of the run. Of the model and of decoding, what was said beside the logs may add the keys that they leave open.
 
-    In a model null is unrecorded; in decoding it is a value, not sent, and only a key that is not there is unrecorded.
+    In a model null is unrecorded; in decoding it is a value, not sent. The calls' configs have each field that Inspect knows, so that
+    only other keys are open: one that `decoding` does not list may still be known not to have been sent.
 
     Raises:
         Malformed: both say a key, and differ; or one value was said of a key in which calls differ.
@@ -212,14 +219,21 @@ def _system(given: Mapping[str, Any], recorded: Mapping[str, Any], found: Collec
         "model": {key: agreed(value, model.get(key), f"/system/model/{key}") for key, value in recorded["model"].items()},
         "decoding": {**decoding, **recorded["decoding"]},
     }
-    told = {key: shown(value, 120) for key, value in recorded["decoding"].items() if key in decoding and decoding[key] != value}
-    told |= {key: "no value, since calls differ in it," for key in agreed_decoding(found.sent.decodings.values())[1] if key in decoding}
-    for key, value in told.items():
-        raise Malformed(
-            "contradiction", f"expected {value} as the logs record it, found {shown(decoding[key], 120)}",
-            pointer=f"/system/decoding/{key}", remedy="correct the system file, or leave out what the logs record",
-        )  # fmt: skip
+    for key, value in decoding.items():
+        values = asked.get(key, [value])
+        if list(values) != [value]:
+            raise Malformed(
+                "contradiction", f"expected {_told(key, values)} as the logs record it, found {shown(value, 120)}",
+                pointer=f"/system/decoding/{key}", remedy="correct the system file, or leave out what the logs record",
+            )  # fmt: skip
     return run_system({key: value for key, value in given.items() if key not in both}, {**recorded, **both})
+
+
+def _told(key: str, values: Sequence[Any]) -> str:
+    """What calls sent of a key, for people; fields that may hold secrets are not shown."""
+    if len(values) > 1:
+        return "no value, since calls differ in it,"
+    return "the value of the calls" if key in NOT_DECODING and values[0] is not None else shown(values[0], 120)
 
 
 def _recorded_harness(header: Any, found: Collected) -> dict[str, Any]:
@@ -230,8 +244,26 @@ def _recorded_harness(header: Any, found: Collected) -> dict[str, Any]:
 
 
 def _harness(harness: dict[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """With the revision and the sandbox that the log records, where the system file does not say them."""
-    return {**harness, **{key: recorded[key] for key in ("commit", "image") if harness[key] is None}}
+    """With the revision and the sandbox: as the log records them, else as the system file says.
+
+    Raises:
+        Malformed: both say one, and differ.
+    """
+    from pairmark.importers.system_file import agreed
+
+    return {**harness, **{key: agreed(recorded[key], harness[key], f"/harness/{key}") for key in ("commit", "image")}}
+
+
+def _agreed_time(recorded: str | None, given: str | None, pointer: str) -> str | None:
+    """As the logs have it; the same moment may be written otherwise, in another zone.
+
+    Raises:
+        Malformed: both are known and are two moments.
+    """
+    from pairmark.importers.system_file import agreed
+
+    is_same = recorded is not None and given is not None and datetime.fromisoformat(recorded) == datetime.fromisoformat(given.upper())
+    return recorded if is_same else agreed(recorded, given, pointer)  # type: ignore[no-any-return]
 
 
 def _epochs(given: Mapping[str, Any], logs: Sequence[Log], found: Collected) -> list[dict[str, Any]]:

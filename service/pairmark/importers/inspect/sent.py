@@ -12,7 +12,7 @@ from pairmark.domain.documents.run import REQUIRED_DECODING_KEYS
 from pairmark.domain.strict_json import MAX_SAFE_INTEGER
 from pairmark.importers.inspect.turns import Conversation, prompt_of
 
-_NOT_DECODING = frozenset(
+NOT_DECODING = frozenset(
     {
         "max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections", "cache_prompt",
         "cache", "batch", "extra_headers", "system_message", "seed", "logprobs", "top_logprobs", "prompt_logprobs", "fail_on_refusal",
@@ -23,9 +23,18 @@ _NOT_DECODING = frozenset(
 
 def decoding_of(config: Any) -> dict[str, Any]:
     """What a generate config sends: the required keys, null where they are not set, and whatever else is. Objects as their digest."""
-    set_ = {name: value for name, value in config.model_dump(mode="json", exclude_none=True).items() if name not in _NOT_DECODING}
-    found: dict[str, Any] = dict.fromkeys(REQUIRED_DECODING_KEYS)
-    for name, value in set_.items():
+    set_ = {name: value for name, value in _set_in(config).items() if name not in NOT_DECODING}
+    return {**dict.fromkeys(REQUIRED_DECODING_KEYS), **set_}
+
+
+def asked_of(config: Any) -> dict[str, Any]:
+    """Every field that a generate config may send, null where it is not set: a key that is not among them is left open."""
+    return {**dict.fromkeys(type(config).model_fields), **_set_in(config)}
+
+
+def _set_in(config: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in config.model_dump(mode="json", exclude_none=True).items():
         if isinstance(value, dict):
             found[name] = digest_of_bytes(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
         elif isinstance(value, int) and not isinstance(value, bool) and abs(value) > MAX_SAFE_INTEGER:
@@ -48,9 +57,13 @@ def agreed_decoding(each: Iterable[dict[str, Any]]) -> tuple[dict[str, Any] | No
 
 @dataclass
 class Sent:
-    """Collects the calls' facts, tools and prompts as digests. Equal configs and tool lists come again and again: the last few are remembered."""
+    """Collects the calls' facts, tools and prompts as digests. Equal configs and tool lists come again and again: the last few are remembered.
+
+    `asked`: by field of the calls' configs the value that all of them share, null where none was sent; or two of several.
+    """
 
     decodings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    asked: dict[str, list[Any]] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
     prompts: dict[str, None] = field(default_factory=dict)
     seeds: dict[int | None, None] = field(default_factory=dict)
@@ -78,6 +91,10 @@ class Sent:
             self.seeds.setdefault(config.seed)
             decoding = decoding_of(config)
             self.decodings.setdefault(json.dumps(decoding, sort_keys=True), decoding)
+            for name, value in asked_of(config).items():
+                values = self.asked.setdefault(name, [])
+                if len(values) < 2 and value not in values:
+                    values.append(value)
 
     def _tools(self, tools: list[Any]) -> None:
         if not _is_known(self._lists, tools):
