@@ -65,6 +65,7 @@ def read_pair(
         Malformed: at the first thing that cannot be read.
     """
     from pairmark.adapters.ledgers.bundle import read_bundle, read_policy, read_suite, sealed_arm
+    from pairmark.app.one_system import refuse_two_systems
     from pairmark.app.same_rows import refuse_same_rows
     from pairmark.domain.evidence import Experiment
 
@@ -93,6 +94,8 @@ def read_pair(
     for role, found in imported.items():
         if role != "benign" and "benign" in imported:
             refuse_same_rows(imported["benign"], found, role=role)
+    if "benign" in imported and "attacked" in imported:
+        refuse_two_systems(imported["benign"], imported["attacked"])
     experiment = Experiment(loaded_suite.manifest, loaded_suite.digest, *arms)
     return Pair(loaded_suite, loaded_policy, experiment, imported)
 

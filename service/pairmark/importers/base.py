@@ -92,6 +92,7 @@ class Imported:
         notes: what a person should know, one sentence each.
         understood: how columns were made out, where the importer can say more than the ledger shows.
         places: file (and line, where there is one) of each episode, with the columns of `PLACE_SCHEMA`; null: not kept.
+        called: names by which the harness calls the system; the arms of a pair share one. Empty: it gives none.
     """
 
     run: dict[str, Any]
@@ -101,6 +102,7 @@ class Imported:
     notes: tuple[str, ...] = ()
     understood: tuple[Understood, ...] = ()
     places: pl.DataFrame | None = None
+    called: frozenset[str] = frozenset()
 
 
 PLACE_SCHEMA: dict[str, pl.DataType] = {

@@ -23,7 +23,7 @@ from pairmark.importers.agentdojo.folder import (
     shelves,
 )
 from pairmark.importers.agentdojo.ledger import read_ledger
-from pairmark.importers.agentdojo.one_arm import check_one_arm, is_same_record
+from pairmark.importers.agentdojo.one_arm import check_one_arm, is_same_record, pipeline_of
 from pairmark.importers.agentdojo.records import RECORDS
 from pairmark.importers.agentdojo.sameness import OneRun
 from pairmark.importers.agentdojo.several import Helpers
@@ -138,7 +138,7 @@ class AgentDojoImporter:
         }
         return Imported(
             run, in_canonical_order(ledger.frame.select(list(EPISODE_SCHEMA))), ledger.unreadable, dict(sorted(chosen.set_aside.items())),
-            one_run.notes(), places=places,
+            one_run.notes(), places=places, called=frozenset({pipeline_of(folders[0].path), one_run.pipeline_name or ""} - {""}),
         )  # fmt: skip
 
 

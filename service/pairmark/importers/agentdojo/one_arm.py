@@ -22,11 +22,11 @@ def check_one_arm(folders: Sequence[PipelineFolder]) -> None:
     """
     first = folders[0]
     for folder in folders[1:]:
-        if _pipeline(folder.path) != _pipeline(first.path):
+        if pipeline_of(folder.path) != pipeline_of(first.path):
             raise Malformed(
                 "several-pipelines",
-                f"expected epochs of one pipeline, found the directories {shown(_pipeline(first.path))} ({first.path}) and"
-                f" {shown(_pipeline(folder.path))} ({folder.path})",
+                f"expected epochs of one pipeline, found the directories {shown(pipeline_of(first.path))} ({first.path}) and"
+                f" {shown(pipeline_of(folder.path))} ({folder.path})",
                 remedy="import each pipeline as a run of its own; epochs of one are seed-N folders with a directory of the same name",
             )
     seeds: dict[int, Path] = {}
@@ -42,7 +42,7 @@ def check_one_arm(folders: Sequence[PipelineFolder]) -> None:
         seeds[folder.seed] = folder.path
 
 
-def _pipeline(path: Path) -> str:
+def pipeline_of(path: Path) -> str:
     """Name of the directory; of what a `seed-N` directory lies in, where this holds the log files itself."""
     whole = path.resolve() if ".." in path.parts else path.absolute()
     return whole.parent.name if is_seed(whole) else whole.name

@@ -79,6 +79,10 @@ class OneRun:
         return tuple(notes)
 
     @property
+    def pipeline_name(self) -> str | None:
+        return self._text("pipeline name")
+
+    @property
     def package_version(self) -> str | None:
         return self._text("package version")
 
