@@ -14,7 +14,7 @@ from pairmark.adapters.log.mark import HighWaterMark
 from pairmark.app.certify import claim_of, evidence_of, judge
 from pairmark.app.ports import Tables
 from pairmark.app.same_measurement import REMEDIES
-from pairmark.app.work_off import settle
+from pairmark.app.work_off import settle, work_off
 from pairmark.domain.errors import Conflict
 from pairmark.domain.world import World
 from pairmark.http.services import Services
@@ -22,6 +22,7 @@ from pairmark.provenance.entries import REASONS
 from tests.access.filled import MINE, OTHER, Filled, fill
 from tests.databases import POSTGRESQL_SLOW, SQLITE_ONLY
 from tests.jobs.holding import finished
+from tests.jobs.test_working_off import never, parts_of
 from tests.service.serving import Service, problem_in
 
 
@@ -90,6 +91,34 @@ def test_a_large_pair_is_refused_before_it_is_queued(tmp_path: Path, world: Worl
     _, certificate = revoked(Service.at(tmp_path / "data"), world, "ledger-tampering")
     service = Service.at(tmp_path / "data", wait_episodes=10)
     refused(service.certify(service.submit(later(world))), certificate, "ledger-tampering")
+
+
+@SQLITE_ONLY
+def test_what_is_revoked_while_its_copy_is_queued_answers_with_the_refusal(
+    tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Service.at(tmp_path / "data")
+    certificate = str(first.certify(first.submit(world)).json()["certificate"])
+    service = Service.at(tmp_path / "data", wait_episodes=10)
+    monkeypatch.setattr(service.app.state.worker, "wake", lambda: None)
+    again = service.submit(later(world))
+    queued = service.certify(again)
+    assert queued.status_code == 202
+    location, job = queued.headers["location"], queued.json()["id"]
+    assert service.post(f"/v1/certificates/{certificate}/revoke", {"reason": "measurement-error"}).status_code == 201
+    assert work_off(parts_of(service), job, never) == "refused"
+    for answer in (service.get(location), service.certify(again)):
+        refused(answer, certificate, "measurement-error")
+        assert REMEDIES["measurement-error"] in answer.json()["detail"]
+    page = service.get(f"/certifications/{job}", headers={"Accept": "text/html"})
+    assert page.status_code == 409
+    assert certificate in page.text
+    assert REMEDIES["measurement-error"] in page.text
+    assert "fault of the service" not in page.text
+    assert "could not judge" not in page.text
+    assert "data-again" not in page.text
+    assert work_off(parts_of(service), job, never) == "dropped"
+    assert in_history(service) == []
 
 
 @POSTGRESQL_SLOW

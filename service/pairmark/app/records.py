@@ -97,7 +97,7 @@ class RevokedAlike:
 
 @dataclass(frozen=True)
 class Job:
-    """A certification that waits for its turn, or is being worked on. `problem` says why the last try came to nothing."""
+    """A certification that waits for its turn, or is being worked on. `problem` says why the last try came to nothing, or was refused."""
 
     id: str
     subject: str

@@ -20,6 +20,9 @@ from pairmark.provenance.trust import parse_trust
 
 _MEASURE = "measure again: other episodes are another measurement; where only the baseline was at fault, supersede instead of revoking"
 
+REVOKED = "measurement-revoked"
+"""Code of the refusal."""
+
 REMEDIES: dict[Reason, str] = {
     "measurement-error": _MEASURE,
     "arm-mismatch": "pair each run with the other arm of its own experiment",
@@ -51,7 +54,7 @@ def refuse_revoked(tables: Tables, signing: Signing, evidence: Evidence) -> None
         if reason == "policy-defect" and one.policy != evidence.claim.policy:
             continue
         raise Conflict(
-            "measurement-revoked", f"expected a measurement that stands, found the benign and attacked ledgers of certificate {one.certificate},"
+            REVOKED, f"expected a measurement that stands, found the benign and attacked ledgers of certificate {one.certificate},"
             f" revoked at log index {standing.index} ({reason})", REMEDIES[reason],
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ from pairmark.app.log_records import Signing
 from pairmark.app.moments import moment
 from pairmark.app.ownership import require_own_certification, require_own_runs
 from pairmark.app.ports import CancelledJob, Clock, Database, Job, Ledgers, NewId, Tables
-from pairmark.app.same_measurement import refuse_revoked
+from pairmark.app.same_measurement import REVOKED, refuse_revoked
 from pairmark.app.stages import Stage, progress_at
 from pairmark.domain.errors import Conflict, NotFound, one_line, shown
 from pairmark.rules.base import QualityGate
@@ -30,8 +30,11 @@ PROGRESS_SECONDS = 1.0
 DEATHS = 5
 """How many workers may die of a job before it is given up."""
 
-Ending = Literal["done", "dropped", "failed"]
-"""Recorded; cancelled, or somebody else's already; given up, with the reason at the job."""
+Ending = Literal["done", "dropped", "refused", "failed"]
+"""Recorded; cancelled, or somebody else's already; refused, or given up, with the reason at the job."""
+
+_REFUSED = f"refused {REVOKED}: "
+"""How a job's problem begins that is an answer. That of a fault begins with a number or the name of a class."""
 
 
 class NotWanted(Exception):
@@ -100,6 +103,13 @@ def settle(tables: Tables, judged: Judged, signing: Signing, new_id: NewId, now:
     return result
 
 
+def refusal_of(job: Job) -> Conflict | None:
+    """What a job was refused for; None where it waits, or came to nothing by a fault of the service."""
+    if job.problem is None or not job.problem.startswith(_REFUSED):
+        return None
+    return Conflict(REVOKED, job.problem.removeprefix(_REFUSED))
+
+
 def cancel(tables: Tables, certification_id: str, now: datetime) -> CancelledJob:
     """Cancel a job that waits or is being worked on: it has no result then, now or later. Cancelling twice is cancelling once.
 
@@ -130,7 +140,7 @@ def cancel(tables: Tables, certification_id: str, now: datetime) -> CancelledJob
 
 
 def work_off(parts: Parts, job_id: str, stopping: Callable[[], bool]) -> Ending:
-    """Judge a queued claim and record the result under the job's id. A failure is noted at the job.
+    """Judge a queued claim and record the result under the job's id. A refusal or a failure is noted at the job.
 
     Raises:
         HandedBack: `stopping` came true between two steps.
@@ -148,9 +158,13 @@ def work_off(parts: Parts, job_id: str, stopping: Callable[[], bool]) -> Ending:
             parts.database.write(lambda tables: tables.jobs.hand_back(job_id))
         raise
     except Exception as crash:  # noqa: BLE001 - whatever it was, the person who waits has to learn of it
-        problem = one_line(f"{type(crash).__name__}: {crash}", 500)
-        parts.database.write(lambda tables: tables.jobs.give_up(job_id, problem))
-        return "failed"
+        ending: Ending
+        if isinstance(crash, Conflict) and crash.code == REVOKED:
+            ending, problem = "refused", f"{_REFUSED}{crash.message}; {crash.remedy}"
+        else:
+            ending, problem = "failed", f"{type(crash).__name__}: {crash}"
+        parts.database.write(lambda tables: tables.jobs.give_up(job_id, one_line(problem, 500)))
+        return ending
 
 
 def _taken_up(tables: Tables, job_id: str) -> Claim | None:

@@ -39,6 +39,7 @@ from pairmark.app.read_run import read_run, sealed_ledger
 from pairmark.app.read_suite import list_suites, read_suite
 from pairmark.app.search import Found, search
 from pairmark.app.status import standing_at
+from pairmark.app.work_off import refusal_of
 from pairmark.domain.access import PERMISSIONS, Permission
 from pairmark.domain.documents.evaluation_plan import PlanRequest
 from pairmark.domain.errors import Conflict
@@ -120,12 +121,16 @@ class Sources:
             return tables.people.episodes_open(run_id)
 
     def certification(self, certification_id: str) -> Answer:
-        """`GET /v1/certifications/{certification_id}`; with `problem` where it came to nothing."""
+        """`GET /v1/certifications/{certification_id}`; with `problem` where it came to nothing, and `refusal` where that is an answer."""
         with self.services.database.reading() as tables:
             found = read_certification(tables, certification_id)
         if isinstance(found, Certified):
-            return {**done_answer(found), "problem": None}
-        return {**undone_answer(found), "problem": found.problem if isinstance(found, Job) else None}
+            return {**done_answer(found), "problem": None, "refusal": None}
+        refusal = refusal_of(found) if isinstance(found, Job) else None
+        return {
+            **undone_answer(found), "problem": found.problem if isinstance(found, Job) else None,
+            "refusal": None if refusal is None else refusal.message,
+        }
 
     def certificate(self, certificate_id: str) -> Answer:
         """`GET /v1/certificates/{certificate_id}`."""

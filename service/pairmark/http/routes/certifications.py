@@ -13,7 +13,7 @@ from pairmark.app.ownership import require_own_certification, require_own_runs
 from pairmark.app.ports import CancelledJob, Job, KeptAnswer, Tables
 from pairmark.app.read_certification import read_certification
 from pairmark.app.same_measurement import current, refuse_revoked
-from pairmark.app.work_off import cancel, queue, settle
+from pairmark.app.work_off import cancel, queue, refusal_of, settle
 from pairmark.domain.canonical import canonical_bytes
 from pairmark.domain.documents.disproof import DisproofRecord
 from pairmark.domain.strict_json import parse
@@ -22,7 +22,7 @@ from pairmark.http.bodies import WithJson
 from pairmark.http.documented import answers, json_of
 from pairmark.http.models import CertificationAnswer, CertificationRequest
 from pairmark.http.once import Once, WithOnce
-from pairmark.http.problems import ProblemResponse, problem
+from pairmark.http.problems import ProblemResponse, problem, problem_of
 from pairmark.http.services import Services, WithServices
 from pairmark.http.worker import WithWorker, Worker
 
@@ -90,9 +90,9 @@ def post_disproof(certification_id: str, body: WithJson, once: WithOnce, service
     return _judged(once, services, worker, claim)
 
 
-@router.get("/{certification_id}", responses=answers(304, 404, 410, s200=CertificationAnswer, s202=CertificationAnswer))
+@router.get("/{certification_id}", responses=answers(304, 404, 409, 410, s200=CertificationAnswer, s202=CertificationAnswer))
 def get_certification(certification_id: str, request: Request, services: WithServices) -> Response:
-    """Read a verdict; 202 with its progress while it waits or is worked on, 410 once it was cancelled."""
+    """Read a verdict; 202 with its progress while it waits or is worked on, 410 once it was cancelled, 409 if it was refused meanwhile."""
     with services.database.reading() as tables:
         found = read_certification(tables, certification_id)
     if isinstance(found, CancelledJob):
@@ -100,6 +100,9 @@ def get_certification(certification_id: str, request: Request, services: WithSer
         return ProblemResponse(problem(410, "certification-cancelled", detail, instance=request.url.path))
     if isinstance(found, Certified):
         return immutable(request, found.certification.report, canonical_bytes(done_answer(found)))
+    refusal = refusal_of(found)
+    if refusal is not None:
+        return ProblemResponse(problem_of(refusal, request.url.path))
     if found.problem is not None:
         detail = "expected to certify this pair, found a fault of the service; it is in the log; POST the certification again to retry"
         return ProblemResponse(problem(500, "certification-failed", detail, instance=request.url.path))

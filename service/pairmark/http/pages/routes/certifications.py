@@ -29,7 +29,7 @@ def get_certification(certification_id: str, request: Request, sources: WithSour
     """A verdict as a checklist, or that it is being worked on."""
     found = sources.certification(certification_id)
     if found["report"] is None:
-        status = 410 if found["state"] == "cancelled" else 202 if found["problem"] is None else 500
+        status = 410 if found["state"] == "cancelled" else 202 if found["problem"] is None else 500 if found["refusal"] is None else 409
         return page(
             request, "certification_waiting.html", status, {"Retry-After": "2"} if status == 202 else None, certification=found,
             suite=sources.suite(found["manifest"])[1], caller=sources.caller(), may_submit=sources.may("submit"),
