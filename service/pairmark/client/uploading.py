@@ -43,7 +43,8 @@ def upload(at: str, ledger: OutgoingLedger, progress: Progress | None, piece_byt
 
 def _in_pieces(at: str, ledger: OutgoingLedger, progress: Progress, piece_bytes: int) -> Steps[Reply[RunAnswer]]:
     packed = ledger.packed
-    place, failures, until = (yield from _begin(at, packed)), 0, _patience_ends()
+    until: float | None = None  # dates from the first failure: a piece may have hung for longer than the patience before that
+    place, failures = (yield from _begin(at, packed)), 0
     while place.offset < packed.size:
         try:
             moved = (yield from ask(_piece(at, packed, place, progress, piece_bytes), UploadAnswer)).model
@@ -51,19 +52,19 @@ def _in_pieces(at: str, ledger: OutgoingLedger, progress: Progress, piece_bytes:
             begun = place.offset
             if not _may_go_on(problem):
                 raise
-            failures += 1
+            failures, until = failures + 1, _patience_ends() if until is None else until
             if failures >= TRIES:
                 raise
             wait = getattr(problem, "retry_after", None)
             yield Pause(min(steps.FIRST_PAUSE_SECONDS * 2**failures, LONGEST_PAUSE_SECONDS) if wait is None else wait)
             place = yield from _waited_for(lambda: _begin(at, packed), until)  # the same upload, with the place where it ends
             if place.offset > begun:
-                failures, until = 0, _patience_ends()
+                failures, until = 0, None
         else:
-            place, failures, until = moved, 0, _patience_ends()
+            place, failures, until = moved, 0, None
     sealing = post(f"{at}/uploads/{place.id}/seal", b"{}", patience=SEAL_SECONDS)
     try:
-        return (yield from _waited_for(lambda: ask(sealing, RunAnswer), until))
+        return (yield from _waited_for(lambda: ask(sealing, RunAnswer)))
     except ProblemError as problem:
         if problem.code not in _begins_again:
             raise
@@ -77,13 +78,16 @@ def _patience_ends() -> float:
     return time.monotonic() + steps.PATIENCE_SECONDS
 
 
-def _waited_for(steps_of: Callable[[], Steps[T]], until: float) -> Steps[T]:
-    """The same steps again, while nobody answers: a service that is started again is away for longer than a connection that breaks."""
+def _waited_for(steps_of: Callable[[], Steps[T]], until: float | None = None) -> Steps[T]:
+    """The same steps again, while nobody answers: a service that is started again is away for longer than a connection that breaks.
+    Until then; where that is None, as long as the patience lasts from the first failure on.
+    """
     pause = steps.FIRST_PAUSE_SECONDS
     while True:
         try:
             return (yield from steps_of())
         except NoAnswer as problem:
+            until = _patience_ends() if until is None else until
             if problem.code != "no-service" or time.monotonic() > until:
                 raise
         yield Pause(pause)
