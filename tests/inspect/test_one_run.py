@@ -199,3 +199,92 @@ def test_a_sample_without_events_leaves_delivery_unknown(logs: dict[str, Path], 
     assert found.episodes["attack_success"].all()
     assert found.run["system"]["model"]["served"] is None
     assert any("hold no events" in note for note in found.notes)
+
+
+def named(source: Path, target: Path, attack: str, *, samples: int | None = None, change: Callable[[Any], None] = nothing) -> Path:
+    """A log of that attack as another evaluation, stopped after some samples."""
+
+    def change_all(log: Any) -> None:
+        log.eval.metadata = {"attack": attack}
+        for sample in log.samples:  # samples of two such logs are no copies of each other
+            sample.total_time += ord(target.stem[-1])
+        if samples is not None:
+            log.samples, log.status = log.samples[:samples], "cancelled"
+        change(log)
+
+    return changed(source, target, change_all)
+
+
+@pytest.fixture
+def naming(mailbox_suite: Suite) -> Suite:
+    """The manifest, and a mapping that says where a log names its attack."""
+    from tests.inspect.harness import MAPPING
+
+    return Suite(mailbox_suite.value, {**MAPPING, "attack": "/eval/metadata/attack"})
+
+
+def cells(found: Any) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = found.episodes.select("task_id", "injection_id", "epoch", "attempt", "status").rows()
+    return rows
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("samples", [0, 3, None])
+def test_a_log_of_another_attack_is_set_aside_whole_wherever_it_stands_and_however_far_it_got(
+    logs: dict[str, Path], naming: Suite, tmp_path: Path, is_first: bool, samples: int | None
+) -> None:
+    def often(log: Any) -> None:
+        log.eval.config.retry_on_error = 4
+
+    wanted = named(logs["attacked"], tmp_path / "a.eval", "A")
+    other = named(logs["attacked"], tmp_path / "b.eval", "B", samples=samples, change=often)
+    alone = naming.read([wanted], "attacked", attack="A")
+    found = naming.read([other, wanted] if is_first else [wanted, other], "attacked", attack="A")
+    assert cells(found) == cells(alone)
+    assert found.run == alone.run
+    assert found.set_aside == {"samples of other attacks": 8}
+    assert found.notes == alone.notes
+    with pytest.raises(Malformed, match="mixed-attacks"):
+        naming.read([wanted, other], "attacked")
+    with pytest.raises(Malformed, match="no-episodes"):
+        naming.read([other], "attacked", attack="A")
+
+
+def test_further_epochs_of_an_attack_are_numbered_past_a_log_of_another(logs: dict[str, Path], naming: Suite, tmp_path: Path) -> None:
+    first, other, second = (named(logs["attacked"], tmp_path / f"{n}.eval", attack) for n, attack in enumerate("ABA"))
+    found = naming.read([first, other, second], "attacked", attack="A")
+    assert [epoch["epoch"] for epoch in found.run["epochs"]] == [1, 2, 3, 4]
+
+
+def test_an_evaluation_of_two_attacks_is_refused_since_nothing_says_of_which_the_rest_is(
+    logs: dict[str, Path], naming: Suite, tmp_path: Path
+) -> None:
+    def as_one(log: Any) -> None:
+        log.eval.task_id = "one"
+
+    both = [named(logs["attacked"], tmp_path / f"{attack}.eval", attack, samples=3, change=as_one) for attack in "AB"]
+    for attack in ("A", None):
+        with pytest.raises(Malformed, match=r"expected one attack") as refusal:
+            naming.read(both, "attacked", attack=attack)
+        assert refusal.value.code == "mixed-attacks"
+
+
+def test_evaluations_of_the_other_arm_are_no_epochs_even_where_samples_have_the_same_ids(
+    logs: dict[str, Path], mailbox_suite: Suite, tmp_path: Path
+) -> None:
+    from tests.inspect.harness import MAPPING
+
+    def same_ids(log: Any) -> None:
+        for sample in log.samples:
+            task, plus, attack = sample.id.partition("+")
+            sample.metadata = {**sample.metadata, "injection": attack} if plus else sample.metadata
+            sample.id = task
+        log.samples = [sample for sample in log.samples if sample.metadata.get("injection") in (None, "a0")]
+        log.eval.dataset.sample_ids = ["t0", "t1"]
+
+    benign, attacked = (changed(logs[arm], tmp_path / f"{arm}.eval", same_ids) for arm in ("benign", "attacked"))
+    suite = Suite(mailbox_suite.value, {**MAPPING, "injection_id": {"pointer": "/metadata/injection"}})
+    for arm, mine, other in (("benign", benign, attacked), ("attacked", attacked, benign)):
+        found = suite.read([other, mine], arm, attack=None if arm == "benign" else "mail")  # type: ignore[arg-type]
+        assert sorted(found.episodes["epoch"]) == [1, 1, 2, 2]
+        assert found.set_aside == {"samples of the other arm": 4}

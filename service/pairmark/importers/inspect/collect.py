@@ -16,7 +16,7 @@ from pairmark.importers.inspect.header import attack_of, sandbox_text
 from pairmark.importers.inspect.limits import LIMITS, too_large
 from pairmark.importers.inspect.log_file import Key, Log, ReadSample
 from pairmark.importers.inspect.mapping import InspectMapping
-from pairmark.importers.inspect.one_run import Evaluation
+from pairmark.importers.inspect.one_run import Evaluation, epochs_before
 from pairmark.importers.inspect.outcome import NOT_IN_LOG, edits_of
 from pairmark.importers.inspect.payload import Wording, wordings
 from pairmark.importers.inspect.search import BEYOND
@@ -45,10 +45,14 @@ class Told:
 
 @dataclass
 class Collected:
-    """What the logs hold of the arm; `used`: the logs that hold any of it. A row has the log's name beside its columns, as `file`."""
+    """What the logs hold of the arm; `used`: the logs that hold any of it. A row has the log's name beside its columns, as `file`.
+
+    `evaluations`: those with a sample that was not set aside, in order. Only these are epochs of the arm.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     used: set[Path] = field(default_factory=set)
+    evaluations: list[Evaluation] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     set_aside: Counter[str] = field(default_factory=Counter)
     read: Readings = field(default_factory=Readings)
@@ -72,6 +76,7 @@ class Collector:
         self._mapping, self._ids, self._arm, self._attack, self._epoch = mapping, ids, arm, attack, epoch
         self.found = Collected()
         self._seen: dict[Any, Path] = {}
+        self._before = 0
 
     def read(self, evaluation: Evaluation) -> None:
         """All samples of an evaluation's logs, then the open cells: planned, and in none of them."""
@@ -79,15 +84,16 @@ class Collector:
         attempts: dict[Key, list[str]] = {}
         uuids: set[str] = set()
         marks: dict[Any, Path] = {}
-        for log in evaluation.logs:
+        attacks = [attack_of(log.header, self._mapping) for log in evaluation.logs]
+        is_other = self._is_of_another_attack(evaluation, [name for name, _ in attacks])
+        for log, attack in zip(evaluation.logs, attacks, strict=True):
             words = wordings(log.header, self._mapping)
-            attack, digest = attack_of(log.header, self._mapping)
-            is_other = self._attack is not None and attack is not None and attack != self._attack
             here: dict[Key, list[str]] = {}
             for read in log.samples():
                 cell = self._cell(read, cells)
-                if read.key is not None and cell is not None and not self._is_of_arm(cell, is_other):
-                    attempts.setdefault(read.key, [])
+                if (is_other or (read.key is not None and cell is not None)) and not self._is_of_arm(cell, is_other):
+                    if read.key is not None:
+                        attempts.setdefault(read.key, [])
                     continue
                 for mark in _marks(read.sample):
                     if mark in self._seen:
@@ -100,16 +106,43 @@ class Collector:
                 if uuid is not None:
                     uuids.add(uuid)
                 before = attempts.get(read.key, []) if read.key is not None else []
-                rows = self._rows(log, read, cell, evaluation.offset, words, before)
+                rows = self._rows(log, read, cell, self._offset(evaluation), words, before)
                 if read.key is not None:
                     here.setdefault(read.key, []).extend(row.get("error") or "" for row in rows)
                 if rows and self._arm == "attacked":
-                    self.found.attacks.setdefault((attack, digest))
+                    self.found.attacks.setdefault(attack)
                 self._keep(rows, log)
             for key, errors in here.items():
                 attempts.setdefault(key, []).extend(errors)
         self._seen.update(marks)
-        self._open_cells(evaluation, cells, attempts)
+        if self._open_cells(evaluation, cells, attempts, is_other) and self._arm == "attacked":
+            self.found.attacks.update(dict.fromkeys(attacks))
+
+    def _is_of_another_attack(self, evaluation: Evaluation, names: list[str | None]) -> bool:
+        """Whether the logs of an evaluation name another attack than the one asked for. What never ran is in none of them: its attack
+        is that of all.
+
+        Raises:
+            Malformed: some do and some do not.
+        """
+        others = [self._attack is not None and name is not None and name != self._attack for name in names]
+        if any(others) and not all(others):
+            at = others.index(True)
+            raise Malformed(
+                "mixed-attacks",
+                f"expected one attack in the logs of one evaluation, {shown(self._attack)}, found {shown(names[at])}",
+                str(evaluation.logs[at].path),
+                remedy="leave the log of the other attack out",
+            )
+        return all(others)
+
+    def _offset(self, evaluation: Evaluation) -> int:
+        """What is added to the epoch numbers of an evaluation of which something is kept."""
+        kept = self.found.evaluations
+        if not kept or kept[-1] is not evaluation:
+            self._before = epochs_before(kept, evaluation)
+            kept.append(evaluation)
+        return self._before
 
     def _cell(self, read: ReadSample, cells: dict[str | int, Cell]) -> Cell | None:
         """The cell of a sample that was read; of one that was not, what its id or another epoch of it shows."""
@@ -122,8 +155,11 @@ class Collector:
             return None
         return cells.get(read.key[0]) or self._ids.cell_of({"id": read.key[0]}, self._mapping)
 
-    def _is_of_arm(self, cell: Cell, is_other_attack: bool) -> bool:
-        if cell.group is not None and cell.group not in self._ids.groups:
+    def _is_of_arm(self, cell: Cell | None, is_other_attack: bool) -> bool:
+        """Whether it is; what is not is counted. Of a log of another attack a sample is aside even where its cell is not known."""
+        if cell is None:
+            kind = "samples of other attacks"
+        elif cell.group is not None and cell.group not in self._ids.groups:
             kind = "samples of other suites"
         elif (cell.injection_id is not None) != (self._arm == "attacked"):
             kind = "samples of the other arm"
@@ -184,18 +220,26 @@ class Collector:
         for column, value in episode.outcome.unnamed.items():
             found.unnamed.add(f"{name}: {column} {value}")
 
-    def _open_cells(self, evaluation: Evaluation, cells: dict[str | int, Cell], attempts: dict[Key, list[str]]) -> None:
+    def _open_cells(
+        self, evaluation: Evaluation, cells: dict[str | int, Cell], attempts: dict[Key, list[str]], is_other_attack: bool
+    ) -> bool:
+        """Keep the cells that were planned and never run; whether there are any."""
+        last, before = evaluation.logs[-1], self.found.never_run
         for key in _planned(evaluation):
             if key in attempts:
                 continue
-            read = ReadSample(f"{evaluation.logs[-1].path}#{key[0]}, epoch {key[1]}", key)
+            read = ReadSample(f"{last.path}#{key[0]}, epoch {key[1]}", key)
             cell = self._cell(read, cells)
-            if cell is None:
+            if is_other_attack and cell is None:
+                self._is_of_arm(cell, is_other_attack)
+            elif cell is None:
                 why = f"{NOT_IN_LOG}; no place in the mapping says which cell it is"
-                self.found.unreadable.append(Unreadable(read.place, why, str(evaluation.logs[-1].path)))
-            elif self._is_of_arm(cell, False):
+                self.found.unreadable.append(Unreadable(read.place, why, str(last.path)))
+            elif self._is_of_arm(cell, is_other_attack):
                 self.found.never_run += 1
-                self._keep([unread_row(cell, self._number(key[1], evaluation.offset), NOT_IN_LOG, "(not in the log)")], evaluation.logs[-1])
+                number = self._number(key[1], self._offset(evaluation))
+                self._keep([unread_row(cell, number, NOT_IN_LOG, "(not in the log)")], last)
+        return self.found.never_run > before
 
 
 def _marks(sample: Any) -> Iterator[Any]:

@@ -116,7 +116,7 @@ class InspectImporter:
         used = [log for log in logs if log.path in found.used]
         header = used[0].header
         recorded, notes = _recorded(used, found, mapping)
-        in_logs: dict[str, Any] = {"system": recorded, "harness": _recorded_harness(header, found), "retries": {"max_attempts": _max_attempts(planned)}}
+        in_logs: dict[str, Any] = {"system": recorded, "harness": _recorded_harness(header, found), "retries": {"max_attempts": _max_attempts(found.evaluations)}}
         times = times_of([log.header for log in used])
         run = {
             "schema": "pairmark/run/v1",
@@ -263,7 +263,7 @@ def _agreed_time(recorded: str | None, given: str | None, pointer: str) -> str |
     from pairmark.importers.system_file import agreed
 
     is_same = recorded is not None and given is not None and datetime.fromisoformat(recorded) == datetime.fromisoformat(given.upper())
-    return recorded if is_same else agreed(recorded, given, pointer)  # type: ignore[no-any-return]
+    return recorded if is_same else agreed(recorded, given, pointer)
 
 
 def _epochs(given: Mapping[str, Any], logs: Sequence[Log], found: Collected) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from pairmark.importers.inspect.mapping import InspectMapping
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Logs of one evaluation in the order they were written; `offset`: what is added to their epoch numbers.
+    """Logs of one evaluation in the order they were written.
 
     Attributes:
         sample_ids: ids that were planned, in order; null where a log does not say.
@@ -29,7 +29,6 @@ class Evaluation:
     logs: tuple[Log, ...]
     sample_ids: tuple[str | int, ...] | None
     epochs: int
-    offset: int
 
 
 def check_one_run(logs: Sequence[Log], mapping: InspectMapping) -> None:
@@ -69,11 +68,7 @@ def _check_facts(each: Iterable[tuple[Path, dict[str, str]]]) -> None:
 
 
 def evaluations(logs: Sequence[Log]) -> list[Evaluation]:
-    """The evaluations that the logs are of, in the order given, with epochs numbered on.
-
-    Raises:
-        Malformed: two evaluations share some samples only, or several do not say which they planned.
-    """
+    """The evaluations that the logs are of, in the order given."""
     by_task: dict[str, list[Log]] = {}
     for log in logs:
         by_task.setdefault(log.header.eval.task_id or str(log.path), []).append(log)
@@ -82,7 +77,7 @@ def evaluations(logs: Sequence[Log]) -> list[Evaluation]:
         attempts.sort(key=lambda log: (str(log.header.eval.created), log.path.name))
         ids = _planned(attempts)
         epochs = max(log.header.eval.config.epochs or 1 for log in attempts)
-        found.append(Evaluation(tuple(attempts), ids, epochs, _offset(found, ids, attempts[0].path)))
+        found.append(Evaluation(tuple(attempts), ids, epochs))
     return found
 
 
@@ -92,7 +87,13 @@ def _planned(attempts: Sequence[Log]) -> tuple[str | int, ...] | None:
     return None if any(ids is None for ids in each) else tuple(dict.fromkeys(one for ids in each for one in ids))
 
 
-def _offset(earlier: Sequence[Evaluation], ids: tuple[str | int, ...] | None, path: Path) -> int:
+def epochs_before(earlier: Sequence[Evaluation], evaluation: Evaluation) -> int:
+    """How many epochs of its samples lie in `earlier` evaluations of the same arm: its own are numbered on from there.
+
+    Raises:
+        Malformed: two evaluations share some samples only, or several do not say which they planned.
+    """
+    ids, path = evaluation.sample_ids, evaluation.logs[0].path
     offset = 0
     for other in earlier:
         if ids is None or other.sample_ids is None:
