@@ -35,7 +35,9 @@ def history_lines(page: Mapping[str, Any]) -> Iterator[str]:
         yield line
         if item["left_out"] is not None:
             yield from wrapped(_why(item), "    ", "  does not compare: ")
-    if not items:
+    if items:
+        yield "whole ids and names: --format json"
+    else:
         yield "no certificate fits"
     left_out = ", ".join(f"{count} {clean(reason)}" for reason, count in page["left_out"].items())
     if left_out:

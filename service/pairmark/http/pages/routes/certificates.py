@@ -28,12 +28,13 @@ def get_certificate(certificate_id: str, request: Request, sources: WithSources,
     standing = sources.standing(certificate_id)
     certificate, origin = found["certificate"], str(request.base_url).rstrip("/")
     run = sources.run(certificate["runs"]["attacked"]["id"])["run"]
+    cells = _map(sources, certificate_id, row, column)
     return page(
         request, "certificate.html", certificate=certificate, digest=found["digest"], report=found["report"], metrics=found["report"]["metrics"],
         standing=standing, run=run, label=sources.suite(certificate["suite"]["manifest"])[1], questions=questions(found["report"]["findings"]),
-        map=_map(sources, certificate_id, row, column),
+        map=cells,
         citation=None if standing is None else sources.citation(certificate_id), latex=_latex_row(sources, certificate),
-        root_digest=sources.root_digest, origin=origin, artifacts_commands=_artifacts_commands(certificate, origin),
+        root_digest=sources.root_digest, origin=origin, artifacts_commands=None if cells is None else _artifacts_commands(certificate, origin),
     )  # fmt: skip
 
 
@@ -62,11 +63,11 @@ def _map(sources: Sources, certificate_id: str, row: int, column: int) -> HeatMa
 def _artifacts_commands(certificate: Answer, origin: str) -> str:
     """How to fetch what the certificate rests on, and to verify all of it."""
     runs = {role: run["id"] for role, run in certificate["runs"].items() if run is not None}
-    lines = [f"mkdir -p {' '.join(f'artifacts/{role}' for role in runs)}", f"curl -s {origin}/v1/suites/{certificate['suite']['manifest']} -o artifacts/suite.json"]
+    lines = [f"mkdir -p {' '.join(f'artifacts/{role}' for role in runs)}", f"curl -fsS {origin}/v1/suites/{certificate['suite']['manifest']} -o artifacts/suite.json"]
     for role, run in runs.items():
         lines += [
-            f"curl -s {origin}/v1/runs/{run} | jq .run > artifacts/{role}/run.json",
-            f"curl -s '{origin}/v1/runs/{run}/episodes?format=ndjson' -o artifacts/{role}/episodes.jsonl",
+            f"curl -fsS {origin}/v1/runs/{run} | jq .run > artifacts/{role}/run.json",
+            f"curl -fsS '{origin}/v1/runs/{run}/episodes?format=ndjson' -o artifacts/{role}/episodes.jsonl",
         ]
     return "\n".join([*lines, "pairmark verify certificate.json --trust trust.json --log log.jsonl --artifacts artifacts"])
 
