@@ -244,6 +244,8 @@ def test_where_sign_in_is_on_only_what_is_published_is_seen(tmp_path: Path) -> N
         shown = get(closed, f"/certificates/{service['public certificate']}").text
         assert "The pair, over the whole suite" in shown
         assert "Its episodes are private" in shown
+        assert "Its episodes are not public" in shown
+        assert "--artifacts" not in shown
         assert "Episodes are private" in get(closed, f"/runs/{service['public attacked']}").text
         assert get(closed, f"/runs/{service['public benign']}/episode?task=task_000&epoch=1").status_code == 403
         assert httpx.get(f"{closed.url}/v1/certificates/{service['public certificate']}/cells").status_code == 403
