@@ -48,7 +48,7 @@ def dependents(tables: Tables, kind: DefectKind, digest: str) -> Dependents:
         labels = [label for label in tables.suites.page(None, None, MOST_AT_ONCE) if digest in _checkers(manifest_value(tables, label))]
     if not labels:
         what = "suite content" if kind == "suite-defect" else "checker of a registered suite"
-        raise NotFound("unknown-defect", f"expected the digest of a {what}, found {shown(digest)}", "pairmark suite show (GET /v1/suites) lists suites")
+        raise NotFound("unknown-defect", f"expected the digest of a {what}, found {shown(digest)}", "the page /suites, and GET /v1/suites, list them")
     suites = tuple(dict.fromkeys(label.digest for label in labels))
     standing = [entry for suite in suites for entry in tables.history.over(suite) if entry.status in ("valid", "superseded")]
     signed = [entry.certificate for entry in standing if tables.log.release_of(entry.certificate) is not None]

@@ -49,7 +49,7 @@ def first_of_digest(tables: Tables, digest: str) -> SuiteLabel:
     """The first label of a content digest, else of a manifest digest."""
     found = tables.suites.of_digest(digest) if _digest.fullmatch(digest) else ()
     if not found:
-        raise NotFoundAt("unknown-suite", f"expected the digest of a registered suite, found {shown(digest)}", "pairmark suite show (GET /v1/suites) shows them")
+        raise NotFoundAt("unknown-suite", f"expected the digest of a registered suite, found {shown(digest)}", "the page /suites, and GET /v1/suites, list them")
     return next((label for label in found if label.digest == digest), found[0])
 
 
@@ -80,7 +80,7 @@ def resolve_suite(tables: Tables, reference: str) -> SuiteLabel:
     if not labels:
         raise NotFoundAt(
             "unknown-suite", f"expected a suite's digest, `name@version`, `name@latest` or name, found {shown(reference)}",
-            "pairmark suite show (GET /v1/suites) shows them",
+            "the page /suites, and GET /v1/suites, list them",
         )
     if name == reference and len({label.digest for label in labels}) > 1:
         versions = ", ".join(label.version for label in labels)
