@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairmark.app.plan_evaluation import plan_evaluation
+from pairmark.app.planning.halving import OTHERS_LEFT
 from pairmark.app.planning.inputs import PlannedSuite
 from pairmark.app.planning.pilot import pilot_facts
 from pairmark.domain.documents.base import read_document
@@ -289,17 +290,17 @@ def test_a_suite_without_attacked_cells_is_refused(size: dict[str, int]) -> None
     assert refused.value.pointer == "/suite"
 
 
-def test_what_rounding_leaves_is_nothing() -> None:
-    """Four tasks, one injection: without the tasks' 0.15/4 exactly a quarter of the variance would be left, and that is theirs."""
-    found = plan(tasks=4, injections=1, survival=0.5, components={"task": 0.15, "injection": 0.1, "interaction": 0.05, "attacked_rerun": 0})
+@pytest.mark.parametrize(
+    ("tasks", "injections", "spread"),
+    [(4, 1, (0.15, 0.1, 0.05, 0)), (10, 8, (0.05, 0.1, 0.1, 0.1))],
+)
+def test_what_rounding_leaves_is_nothing(tasks: int, injections: int, spread: tuple[float, ...]) -> None:
+    """The tasks' share is exactly the quarter of the variance that may be left, so that no number of injections halves the width."""
+    components = dict(zip(("task", "injection", "interaction", "attacked_rerun"), spread, strict=True))
+    found = plan(tasks=tasks, injections=injections, survival=0.5, components=components)
     halving = {each.factor: each for each in found.halving}
-    assert halving["injections"].times is None
-    assert halving["injections"].reason is not None
-
-
-def test_more_than_can_be_counted_is_not_planned() -> None:
-    spread = {"task": 0.05, "injection": 0.1, "interaction": 0.1, "attacked_rerun": 0.1}
-    assert plan(tasks=10, injections=8, survival=0.5, components=spread).halving
+    assert (halving["injections"].times, halving["injections"].size) == (None, None)
+    assert halving["injections"].reason == OTHERS_LEFT
 
 
 def test_a_difference_takes_a_task_at_least() -> None:

@@ -34,13 +34,8 @@ class _Range:
 def bounds(pairing: Pairing) -> Bounds:
     """Over every planned cell and declared epoch, with the suite's weights over all of them."""
     sample, weighting = pairing.planned_sample, pairing.plan.suite.weighting
-    if sample is None:
-        nothing = undefined("the suite plans no attacked cell")
-        return Bounds(
-            benign_utility=nothing, utility_under_attack=nothing, utility_drop=nothing, attack_success_rate=nothing
-        )
-    if pairing.benign.expected == 0 or pairing.attacked.expected == 0:
-        nothing = undefined("an arm declares no epoch")
+    if sample is None or pairing.benign.expected == 0 or pairing.attacked.expected == 0:
+        nothing = undefined("the suite plans no attacked cell" if sample is None else "an arm declares no epoch")
         return Bounds(
             benign_utility=nothing, utility_under_attack=nothing, utility_drop=nothing, attack_success_rate=nothing
         )
